@@ -121,30 +121,12 @@ class Scenario:
 
 
 @dataclass(frozen=True)
-class GameSpec:
-    """The whole description of a game as configured; `teams` lists the seats that win together."""
+class Interface:
+    """What a policy can read and write: all that a network, a bundle or a sampler needs to know of a game."""
 
-    name: str
-    version: int
-    teams: tuple[tuple[int, ...], ...]
     blocks: tuple[Block, ...]
     heads: tuple[Head, ...]
-    rewards: tuple[RewardTerm, ...]
-    max_steps: int
     privileged: tuple[Block, ...] = ()
-    signals: tuple[Signal, ...] = ()
-    bots: tuple[str, ...] = ()
-    scenarios: tuple[Scenario, ...] = (Scenario("default"),)
-    parameters: tuple[tuple[str, str | int | float | bool], ...] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse a description that contradicts itself."""
-        check_spec(self)
-
-    @cached_property
-    def seats(self) -> int:
-        """S."""
-        return sum(len(team) for team in self.teams)
 
     @cached_property
     def obs_size(self) -> int:
@@ -172,9 +154,82 @@ class GameSpec:
         return tuple(f for block in self.blocks for _ in range(block.count) for f in block.features)
 
     @cached_property
+    def digest(self) -> str:
+        """Equal digests mean that a bundle fits. Privileged features feed only the critic, so they do not count."""
+        return digest({"blocks": jsonable(self.blocks), "heads": jsonable(self.heads)})
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object that `from_json` reads back to an equal interface."""
+        return {f.name: jsonable(getattr(self, f.name)) for f in fields(self)}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """Read what `to_json` wrote."""
+        heads = tuple(_head(h) for h in data["heads"])
+        check_heads("interface", heads)
+        return cls(tuple(_block(b) for b in data["blocks"]), heads, tuple(_block(b) for b in data["privileged"]))
+
+
+@dataclass(frozen=True)
+class GameSpec:
+    """The whole description of a game as configured; `teams` lists the seats that win together."""
+
+    name: str
+    version: int
+    teams: tuple[tuple[int, ...], ...]
+    blocks: tuple[Block, ...]
+    heads: tuple[Head, ...]
+    rewards: tuple[RewardTerm, ...]
+    max_steps: int
+    privileged: tuple[Block, ...] = ()
+    signals: tuple[Signal, ...] = ()
+    bots: tuple[str, ...] = ()
+    scenarios: tuple[Scenario, ...] = (Scenario("default"),)
+    parameters: tuple[tuple[str, str | int | float | bool], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a description that contradicts itself."""
+        check_spec(self)
+
+    @cached_property
+    def seats(self) -> int:
+        """S."""
+        return sum(len(team) for team in self.teams)
+
+    @cached_property
+    def interface(self) -> Interface:
+        """The part that a policy depends on."""
+        return Interface(self.blocks, self.heads, self.privileged)
+
+    @property
+    def obs_size(self) -> int:
+        """D."""
+        return self.interface.obs_size
+
+    @property
+    def privileged_size(self) -> int:
+        """P."""
+        return self.interface.privileged_size
+
+    @property
+    def head_sizes(self) -> tuple[int, ...]:
+        """Choices per head; its length is H, its sum A."""
+        return self.interface.head_sizes
+
+    @property
+    def mask_size(self) -> int:
+        """A."""
+        return self.interface.mask_size
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """The D features of the flat observation, in order."""
+        return self.interface.features
+
+    @property
     def interface_digest(self) -> str:
         """What a policy can read and write: equal digests mean that a bundle fits."""
-        return digest({"blocks": jsonable(self.blocks), "heads": jsonable(self.heads)})
+        return self.interface.digest
 
     @cached_property
     def game_digest(self) -> str:
@@ -237,9 +292,14 @@ def check_spec(spec: GameSpec) -> None:
     ):
         if len(set(names)) < len(names):
             raise SpecError(f"game '{spec.name}': {what} names are not unique: {names}")
+    check_heads(spec.name, spec.heads)
+
+
+def check_heads(owner: str, heads: tuple[Head, ...]) -> None:
+    """Raise SpecError for a head that contradicts itself or whose rules name a later head."""
     earlier: dict[str, Head] = {}
-    for head in spec.heads:
-        _check_head(spec.name, head, earlier)
+    for head in heads:
+        _check_head(owner, head, earlier)
         earlier[head.name] = head
 
 
