@@ -109,7 +109,7 @@ def choose(heads: Heads, logits: FloatArray, mask: BoolArray, noise: FloatArray,
 
 def choose_head(heads: Heads, head: int, logits: FloatArray, mask: BoolArray, noise: FloatArray, greedy: BoolArray,
                 out: Choice) -> int:  # fmt: skip
-    """Like `choose` for one head, once its earlier heads were chosen into `out`; reads only its columns of logits [B,A]."""
+    """Like `choose` for one head, once its earlier heads were chosen into `out`; logits [B,A], other columns unread."""
     return int(
         kernels.choose(
             *heads.arrays, head, head + 1, logits, NO_TABLE, mask, noise, greedy, out.actions, out.log_prob, out.legal
