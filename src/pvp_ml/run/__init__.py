@@ -1,0 +1,1 @@
+"""A run: its configuration, its time and its place on disk."""
