@@ -1,0 +1,145 @@
+"""Connect 4 on bitboards: seven columns, six rows, four in a line win.
+
+A board is one 64-bit word per seat, seven bits for each column: six cells from the bottom and one bit that stays empty,
+so that lines do not wrap from column to column.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pvp_ml.games.registry import GameConfig, GameType
+from pvp_ml.games.toys.table import RANDOM_BOT, START_SCENARIOS, Rows, TableGame, starters
+from pvp_ml.match import IntArray, StepBuffers
+from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Signal
+
+COLUMNS, HEIGHT = 7, 6
+CELLS = COLUMNS * HEIGHT
+TACTICIAN_BOT = "tactician"
+_PATIENCE = 22  # steps beyond the 42 stones that idle seats may pass before the match is cut off
+
+Boards = npt.NDArray[np.uint64]
+
+_BOTTOM = np.array([1 << (7 * c) for c in range(COLUMNS)], np.uint64)
+_COLUMN = _BOTTOM * np.uint64(0b111111)
+_CELL = np.array([7 * c + r for r in range(HEIGHT) for c in range(COLUMNS)], np.uint64)  # feature i → bit
+_FULL = np.uint64(int(_COLUMN.sum()))
+_LINES = tuple((np.uint64(step), np.uint64(2 * step)) for step in (1, 6, 7, 8))  # up, down-right, right, up-right
+
+
+def has_line(stones: Boards) -> npt.NDArray[np.bool_]:
+    """Where four of these stones stand in a line."""
+    found = np.zeros(stones.shape, np.bool_)
+    for step, two_steps in _LINES:
+        pairs = stones & (stones >> step)
+        found |= (pairs & (pairs >> two_steps)) != 0
+    return found
+
+
+def drops(taken: Boards) -> Boards:
+    """The cell [N,7] that a stone takes in each column of these boards [N]; 0 where the column is full."""
+    return (taken[:, None] + _BOTTOM) & _COLUMN & ~taken[:, None]
+
+
+def winning_columns(stones: Boards, taken: Boards) -> npt.NDArray[np.bool_]:
+    """Columns [N,7] where one more of these stones makes a line."""
+    cells = drops(taken)
+    return has_line(stones[:, None] | cells) & (cells != 0)
+
+
+class Connect4Config(GameConfig):
+    """Nothing to set."""
+
+
+class Connect4Game(TableGame):
+    """M matches. The seed, or the scenario, says who starts; seats then alternate."""
+
+    def __init__(self, spec: GameSpec, matches: int) -> None:
+        super().__init__(spec, matches)
+        self.stones = self.hold("stones", (2,), np.uint64)
+        self.mover = self.hold("mover", (), np.int8)
+        self.starter = self.hold("starter", (), np.int8)
+        self._every = np.arange(matches)
+
+    def deal(self, rows: npt.NDArray[np.int64]) -> None:
+        """An empty board and a starter."""
+        self.stones[rows] = 0
+        self.starter[rows] = self.mover[rows] = starters(self.scenario[rows], self.chance(rows, 0))
+
+    def play(self, picks: IntArray, ready: npt.NDArray[np.bool_], out: StepBuffers) -> None:
+        """The mover drops a stone."""
+        mover = self.mover.astype(np.int64)
+        taken = self.stones[:, 0] | self.stones[:, 1]
+        column = picks[self._every, mover, 0]
+        cell = (taken + _BOTTOM[column]) & _COLUMN[column] & ~taken
+        own = self.stones[self._every, mover] | np.where(ready, cell, np.uint64(0))
+        self.stones[self._every, mover] = own
+        won = has_line(own) & ready
+        np.logical_or(won, ((taken | cell) == _FULL) & ready, out=out.ended)
+        sign = won[:, None] * np.where(np.arange(2) == mover[:, None], 1, -1)
+        out.reward[:, :, 0] = sign
+        out.result[out.ended] = sign[out.ended]
+        out.signals[:, :, 0] = (np.arange(2) == self.starter[:, None]) & out.ended[:, None]
+        out.signals[self._every, mover, 1] = ready
+        self.mover[ready] ^= 1
+
+    def observe(self, rows: Rows) -> None:
+        """Each seat sees its own stones, then the other's."""
+        stones, mover = self.stones[rows], self.mover[rows]
+        cells = ((stones[:, :, None] >> _CELL) & np.uint64(1)).astype(np.float32)
+        self.obs[rows, :, :CELLS] = cells
+        self.obs[rows, :, CELLS:] = cells[:, ::-1]
+        self.turn[rows] = turn = np.arange(2) == mover[:, None]
+        self.mask[rows] = (drops(stones[:, 0] | stones[:, 1]) != 0)[:, None, :] & turn[:, :, None]
+
+    def bot_picks(self, name: str, rows: npt.NDArray[np.int64], seats: npt.NDArray[np.int64]) -> IntArray:
+        """The tactician wins if it can, blocks if it must, and is random otherwise."""
+        random = super().bot_picks(RANDOM_BOT, rows, seats)
+        if name == RANDOM_BOT:
+            return random
+        own, other = self.stones[rows, seats], self.stones[rows, 1 - seats]
+        win, block = winning_columns(own, own | other), winning_columns(other, own | other)
+        forced = np.where(win.any(1), win.argmax(1), block.argmax(1))
+        return np.where(win.any(1) | block.any(1), forced, random[:, 0]).astype(np.int32)[:, None]
+
+    def describe(self, row: int) -> dict[str, Any]:
+        """The board as lines of text, top row first: X is seat 0, O is seat 1."""
+        x, o = (int(word) for word in self.stones[row])
+        lines = []
+        for r in reversed(range(HEIGHT)):
+            bits = [7 * c + r for c in range(COLUMNS)]
+            lines.append(" ".join("X" if x >> b & 1 else "O" if o >> b & 1 else "." for b in bits))
+        return {"starter": int(self.starter[row]), "board": [*lines, "1 2 3 4 5 6 7"]}
+
+
+def _spec(_: Connect4Config) -> GameSpec:
+    stone = (Feature("stone", "flag"),)
+    return GameSpec(
+        name="connect4",
+        version=1,
+        teams=((0,), (1,)),
+        blocks=(Block("own", CELLS, stone), Block("theirs", CELLS, stone)),
+        heads=(Head("column", tuple(str(c + 1) for c in range(COLUMNS))),),
+        rewards=(RewardTerm("win", doc="1 for the winner, −1 for the loser"),),
+        signals=(
+            Signal("started", fold="max", doc="1 at the end for the seat that moved first"),
+            Signal("stones", "stones", doc="dropped by this seat"),
+        ),
+        max_steps=CELLS + _PATIENCE,
+        bots=(RANDOM_BOT, TACTICIAN_BOT),
+        scenarios=START_SCENARIOS,
+    )
+
+
+GAME = GameType(
+    name="connect4",
+    title="Connect 4",
+    config=Connect4Config,
+    spec=_spec,
+    build=lambda config, matches: Connect4Game(_spec(config), matches),
+    aliases=("connect_four",),
+    status="thoroughly tested",
+)
