@@ -21,7 +21,7 @@ Payoff = tuple[tuple[float, ...], ...]
 
 
 class MatrixConfig(GameConfig):
-    """A zero-sum table: `payoff[i][j]` is what seat 0 gets when it picks i and seat 1 picks j; seat 1 gets minus that."""
+    """A zero-sum table: `payoff[i][j]` goes to seat 0, which picked i, and from seat 1, which picked j."""
 
     choices: tuple[str, ...] = Field(min_length=2, max_length=64)
     payoff: Payoff
