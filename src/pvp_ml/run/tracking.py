@@ -1,0 +1,125 @@
+"""Metrics: one point per rollout, written to every sink. A sink that fails is left out; training never notices."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+log = logging.getLogger(__name__)
+
+MAX_FAILURES = 3
+"""Failures in a row after which a sink is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What is known after one rollout. `seconds` counts training time, resumed runs included."""
+
+    steps: int
+    rollouts: int
+    seconds: float
+    values: Mapping[str, float]
+
+
+class Sink(Protocol):
+    """Somewhere that metrics go."""
+
+    def write(self, point: Point) -> None:
+        """Take one point."""
+
+    def close(self) -> None:
+        """Flush and let go."""
+
+
+class Tracker:
+    """Hands each point to every sink and keeps the last value of each metric."""
+
+    def __init__(self, sinks: Mapping[str, Sink]) -> None:
+        self._sinks = dict(sinks)
+        self._failures = dict.fromkeys(sinks, 0)
+        self.last: dict[str, float] = {}
+
+    def write(self, point: Point) -> None:
+        """Record one point; never raises."""
+        self.last.update(point.values)
+        for name, sink in list(self._sinks.items()):
+            try:
+                sink.write(point)
+                self._failures[name] = 0
+            except Exception as error:
+                self._failed(name, error)
+
+    def close(self) -> None:
+        """Close every sink; never raises."""
+        for name, sink in self._sinks.items():
+            try:
+                sink.close()
+            except Exception as error:
+                log.warning("metrics sink '%s' could not be closed: %s", name, error)
+        self._sinks = {}
+
+    def _failed(self, name: str, error: Exception) -> None:
+        self._failures[name] += 1
+        if self._failures[name] == 1:
+            log.warning("metrics sink '%s' failed, training goes on: %s: %s", name, type(error).__name__, error)
+        if self._failures[name] >= MAX_FAILURES:
+            log.warning("metrics sink '%s' is given up after %d failures in a row", name, MAX_FAILURES)
+            del self._sinks[name]
+
+
+class JsonLines:
+    """`metrics.jsonl`: one object per line, in order of steps, without a point that a resumed run will write again."""
+
+    def __init__(self, path: Path, resumed_steps: int) -> None:
+        kept = _lines_until(path, resumed_steps)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(path.name + ".tmp")
+        beside.write_bytes(b"".join(kept))
+        os.replace(beside, path)
+        self._file = path.open("ab")
+
+    def write(self, point: Point) -> None:
+        """Append one line and hand it to the system."""
+        values = {name: _number(value) for name, value in point.values.items()}
+        head = {"steps": point.steps, "rollouts": point.rollouts, "seconds": round(point.seconds, 3)}
+        self._file.write(json.dumps({**head, **values}, allow_nan=False).encode() + b"\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """The points of a run, oldest first; a line that was cut off by a crash is left out."""
+    return [json.loads(line) for line in _lines_until(path, None)]
+
+
+def _lines_until(path: Path, steps: int | None) -> Sequence[bytes]:
+    """Whole lines up to and including that step, all when `steps` is None."""
+    if not path.exists():
+        return []
+    kept = []
+    for line in path.read_bytes().splitlines(keepends=True):
+        try:
+            point = json.loads(line)
+            is_wanted = line.endswith(b"\n") and (steps is None or int(point["steps"]) <= steps)
+        except (ValueError, TypeError, KeyError):
+            continue
+        if is_wanted:
+            kept.append(line)
+    return kept
+
+
+def _number(value: float) -> float | int | None:
+    """JSON has no NaN and no infinity: a value that is no number becomes null."""
+    number = float(value)
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() and abs(number) < 1e15 else float(f"{number:.7g}")
