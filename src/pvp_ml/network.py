@@ -130,6 +130,17 @@ def tensor_shapes(network: NetworkConfig, interface: Interface) -> dict[str, tup
     return shapes
 
 
+def normalizer_shapes(network: NetworkConfig, interface: Interface) -> dict[str, tuple[int, ...]]:
+    """Name → shape of every running statistic that belongs to the weights (float64)."""
+    sizes = {"obs": interface.obs_size}
+    if network.privileged:
+        sizes["privileged"] = interface.privileged_size
+    if network.heads == "mlp":
+        sizes["pick"] = interface.mask_size
+    parts = {name: {"mean": (size,), "var": (size,), "count": (1,)} for name, size in sizes.items()}
+    return {f"{name}/{part}": shape for name, shapes in parts.items() for part, shape in shapes.items()}
+
+
 def is_critic(name: str) -> bool:
     """Whether a tensor belongs to the critic: it has its own learning rate and is not needed to act."""
     return name.startswith(("critic/", "value/"))
