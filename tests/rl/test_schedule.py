@@ -112,7 +112,7 @@ def test_randomness_comes_from_the_given_generator():
         (True, "got True"),
         ([1, 2], "got [1, 2]"),
         (math.nan, "use a finite number"),
-        ("fast", "'value' is 'fast'"),
+        ("fast", "'fast' is not a number"),
         (10**400, "use a finite number"),
     ],
 )

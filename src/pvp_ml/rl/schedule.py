@@ -73,7 +73,7 @@ class Schedule(ABC):
         if isinstance(data, Schedule):
             return data
         if isinstance(data, int | float | str) and not isinstance(data, bool):
-            return Constant(_finite("value", _plain(data)))
+            return Constant(_finite("", _plain(data)))
         if not isinstance(data, Mapping):
             raise ScheduleError(f"a schedule is a number or a mapping with 'type', got {_show(data)}")
         if nesting > MAX_NESTING:
@@ -321,7 +321,8 @@ def _show(value: object) -> str:
 def _finite(name: str, value: object) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300:
         return float(value)
-    raise ScheduleError(f"schedule field '{name}' is {_show(value)}", "use a finite number")
+    what = f"schedule field '{name}' is {_show(value)}" if name else f"{_show(value)} is not a number"
+    raise ScheduleError(what, "use a finite number")
 
 
 def _plain(value: object) -> object:

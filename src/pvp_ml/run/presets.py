@@ -42,6 +42,23 @@ class Layer:
         origin = {p: s for p, s in below.origin.items() if not _is_replaced(p, self.data)}
         return Layer(_merge(below.data, self.data), {**origin, **self.origin})
 
+    def renamed(self, names: Mapping[str, KeyPath]) -> Layer:
+        """The same with well-known names replaced: at the top any of them, in a section those of its own fields."""
+        layer = Layer()
+        for key, value in self.data.items():
+            path = names.get(key.replace("_", "-"))
+            if path is not None:
+                layer = Layer.of(nest(path, value), self.source((key,))).over(layer)
+            elif isinstance(value, Mapping) and _is_section(value):
+                for inner, item in value.items():
+                    other = names.get(str(inner).replace("_", "-"), ())
+                    place = other if other[:1] == (key,) else (key, inner)
+                    layer = Layer.of(nest(place, item), self.source((key, str(inner)))).over(layer)
+                layer.data.setdefault(key, {})
+            else:
+                layer = Layer.of({key: value}, self.source((key,))).over(layer)
+        return layer
+
     def source(self, path: KeyPath) -> str:
         """The file or flag that gave the value, or its nearest parent."""
         for end in range(len(path), -1, -1):
@@ -72,7 +89,7 @@ def find_preset(name: str, working_directory: Path) -> Path:
         return found
     known = list(list_presets(working_directory))
     for info in known:
-        if name == info.alias:
+        if info.alias and name == info.alias:
             return info.path
     words = [word for info in known for word in (info.name, info.alias) if word]
     close = difflib.get_close_matches(name.removeprefix("config/").removesuffix(".yml"), words, 1, 0.5)
@@ -143,6 +160,14 @@ def _shown(path: Path, working_directory: Path) -> str:
         except ValueError:
             continue
     return str(path)
+
+
+def nest(path: KeyPath, value: Any) -> dict[str, Any]:
+    """{"a": {"b": value}} for ("a", "b")."""
+    for key in reversed(path):
+        value = {key: value}
+    nested: dict[str, Any] = value
+    return nested
 
 
 def _is_section(value: object) -> bool:

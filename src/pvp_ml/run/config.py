@@ -1,0 +1,229 @@
+"""The configuration of a run: typed, nested, frozen. Read from a preset and flags, saved with the run, printed by
+`pvp-ml config show`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast
+
+import yaml
+from pydantic import Field, ValidationError, create_model
+
+from pvp_ml.errors import UserError
+from pvp_ml.games import registry
+from pvp_ml.games.registry import GameConfig, GameType
+from pvp_ml.network import NetworkConfig
+from pvp_ml.rl.ppo import PpoConfig
+from pvp_ml.rl.rewards import RewardConfig, RewardMixer
+from pvp_ml.rl.schedule import Constant, Schedule, Within
+from pvp_ml.run.options import Option, options_of, read_flags, short_names
+from pvp_ml.run.presets import KeyPath, Layer, load_preset
+from pvp_ml.run.progress import View
+from pvp_ml.run.settings import Section, read_settings
+from pvp_ml.spec import GameSpec, RewardTerm
+
+Weight = Annotated[Schedule, Within(low=0.0)]
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+
+
+class EnvConfig(Section):
+    """What is played. The game's own settings stand here too, beside these."""
+
+    name: str = Field(description="the game, as in `pvp-ml game list`")
+    matches: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        128, description="matches played side by side, all shards together"
+    )
+    scenarios: dict[str, Annotated[float, Field(ge=0)]] = Field(
+        {}, description="scenario → how often it is drawn; empty = the game's first"
+    )
+
+    @property
+    def type(self) -> GameType:
+        """The game."""
+        return registry.find(self.name)
+
+    @property
+    def settings(self) -> GameConfig:
+        """The game's own settings, checked by the game's own model."""
+        model = self.type.config
+        return model.model_validate({name: getattr(self, name) for name in model.model_fields})
+
+    @property
+    def spec(self) -> GameSpec:
+        """The game as configured."""
+        return self.type.spec(self.settings)
+
+
+class SelfPlayConfig(Section):
+    """Whom the trainee meets."""
+
+    opponents: dict[str, Weight] = Field(
+        {"self": Constant(1.0)}, description="opponent → share of matches: self, a bot of the game, or a player"
+    )
+
+
+class EvalConfig(Section):
+    """Matches that only measure."""
+
+    every: Count = Field(0, description="environment steps between evaluations; 0 = only at the end")
+    matches: Positive = Field(200, description="matches per evaluation and opponent, seats swapped")
+    opponents: tuple[str, ...] = Field(("random",), description="bots of the game, players, or model files")
+    greedy: bool = Field(False, description="play the likeliest choice instead of sampling")
+
+
+class RunSection(Section):
+    """The experiment itself."""
+
+    name: str = Field("", description="folder under `directory`; empty = the preset's name")
+    directory: str = Field("experiments", description="where runs are kept")
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="everything random follows from it")
+    total_steps: Count = Field(1_000_000, description="environment steps of all matches; 0 = until stopped")
+    max_seconds: Annotated[float, Field(ge=0)] = Field(0.0, description="training time after which it stops; 0 = none")
+    shards: Count = Field(0, description="processes that play and learn in step; 0 = one per core")
+    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="where the network learns")
+    checkpoint_every: Positive = Field(250_000, description="environment steps between checkpoints")
+    keep_checkpoints: Annotated[int, Field(ge=2)] = Field(3, description="newest checkpoints that stay on disk")
+
+
+class TrackingConfig(Section):
+    """What is written and shown while it runs."""
+
+    view: View = Field("auto", description="live panel, lines, or off; auto = live on a terminal")
+    tensorboard: bool = Field(True, description="also write event files for TensorBoard")
+    tensorboard_directory: str = Field("tensorboard", description="where they go, one folder per run")
+
+
+class Config(Section):
+    """Everything that a run depends on."""
+
+    env: EnvConfig
+    network: NetworkConfig = NetworkConfig()
+    ppo: PpoConfig = PpoConfig()
+    reward: RewardConfig = RewardConfig()
+    self_play: SelfPlayConfig = SelfPlayConfig()
+    eval: EvalConfig = EvalConfig()
+    run: RunSection = RunSection()
+    tracking: TrackingConfig = TrackingConfig()
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data that `read_config` reads back to an equal config."""
+        return self.model_dump(mode="json")
+
+    def to_yaml(self) -> str:
+        """The same as YAML, sections in the order of this class."""
+        return yaml.safe_dump(self.to_data(), sort_keys=False, allow_unicode=True, width=110)
+
+
+WELL_KNOWN: dict[str, KeyPath] = {
+    "num-envs": ("env", "matches"),
+    "env-name": ("env", "name"),
+    "game": ("env", "name"),
+    "name": ("run", "name"),
+    "experiment": ("run", "name"),
+    "experiment-name": ("run", "name"),
+    "experiments-dir": ("run", "directory"),
+    "total-timesteps": ("run", "total_steps"),
+    "num-rollout-steps": ("ppo", "n_steps"),
+    "epochs": ("ppo", "n_epochs"),
+    "lr": ("ppo", "learning_rate"),
+    "ent-coef": ("ppo", "entropy_coef"),
+    "vf-coef": ("ppo", "value_coef"),
+    "clip-coef": ("ppo", "clip"),
+    "grad-accum": ("ppo", "gradient_accumulation"),
+}
+"""Names that people know from elsewhere, as flags and as keys → the field they mean."""
+
+
+@cache
+def config_model(game: GameType) -> type[Config]:
+    """The configuration with this game's own settings inside `env`."""
+    own = set(EnvConfig.model_fields) | {"type", "settings", "spec"}
+    if clash := own & set(game.config.model_fields):
+        raise UserError(
+            f"game '{game.name}' has a setting '{min(clash)}', which every game has", "the game must rename it"
+        )
+    env = type("EnvConfig", (EnvConfig, game.config), {"__module__": __name__, "__doc__": EnvConfig.__doc__})
+    return cast(type[Config], create_model("Config", __base__=Config, env=(env, ...)))
+
+
+@cache
+def config_options(game: GameType) -> tuple[list[Option], dict[str, KeyPath]]:
+    """Every flag for a run of this game, and its short names."""
+    options = list(options_of(config_model(game)))
+    rewards = {f"reward-{t.name.replace('_', '-')}": ("reward", "weights", t.name) for t in _terms(game)}
+    names = {**short_names(options), **WELL_KNOWN, **rewards}
+    return options, {name: path for name, path in names.items() if name not in Config.model_fields}
+
+
+def load_config(preset: str, flags: Sequence[str], working_directory: Path) -> Config:
+    """A preset with flags on top, in two stages: preset or --env.name give the game, the game gives the flags."""
+    layer = load_preset(preset, working_directory).renamed(WELL_KNOWN) if preset else Layer()
+    game = registry.find(_chosen_game(layer, flags))
+    options, aliases = config_options(game)
+    config = read_config(read_flags(flags, options, aliases).over(layer))
+    if config.run.name or not preset:
+        return config
+    name = preset.removeprefix("config/").removesuffix(".yml").removesuffix(".yaml").replace("/", "-")
+    return config.model_copy(update={"run": config.run.model_copy(update={"name": name})})
+
+
+def read_config(layer: Layer) -> Config:
+    """A layer as a checked configuration. The ancestor's flat form (`learning-rate: 3e-4`) is read too."""
+    layer = layer.renamed(WELL_KNOWN)
+    env = layer.data.get("env")
+    name = env.get("name") if isinstance(env, dict) else None
+    if not isinstance(name, str):
+        raise UserError("no game is chosen", "give --preset, or --env.name connect4 (`pvp-ml game list`)")
+    try:
+        game = registry.find(name)
+    except UserError as error:
+        raise UserError(f"{layer.source(('env', 'name'))}: {error.message}", error.hint) from None
+    layer = layer.renamed(config_options(game)[1])
+    config = read_settings(config_model(game), layer)
+    check_names(config, layer)
+    return config
+
+
+def check_names(config: Config, layer: Layer) -> None:
+    """Refuse scenarios, heads, reward terms and signals that the game does not have."""
+    spec = config.env.spec
+    rows: tuple[tuple[KeyPath, Iterable[str], list[str]], ...] = (
+        (("env", "scenarios"), config.env.scenarios, [scenario.name for scenario in spec.scenarios]),
+        (("ppo", "entropy_by_head"), config.ppo.entropy_by_head, [head.name for head in spec.heads]),
+    )
+    for path, names, known in rows:
+        for name in sorted(set(names) - set(known)):
+            raise UserError(
+                f"{layer.source((*path, name))}: {'.'.join(path)}: game '{spec.name}' has no '{name}'",
+                f"choose from: {', '.join(known)}",
+            )
+    try:
+        RewardMixer(spec, config.reward)
+    except UserError as error:
+        raise UserError(f"{layer.source(('reward',))}: reward: {error.message}", error.hint) from None
+
+
+def _terms(game: GameType) -> tuple[RewardTerm, ...]:
+    """The game's reward terms with its default settings; none when it cannot be described without more."""
+    try:
+        return game.spec(game.config()).rewards
+    except (UserError, ValidationError):
+        return ()
+
+
+def _chosen_game(layer: Layer, flags: Sequence[str]) -> str:
+    """The game that the flags or the preset name, before the flags can be read."""
+    names = {"--env.name", "--env-name", "--game"}
+    for i, word in enumerate(flags):
+        flag, given, value = word.partition("=")
+        if flag in names and (given or i + 1 < len(flags)):
+            return value if given else flags[i + 1]
+    env = layer.data.get("env")
+    name = env.get("name") if isinstance(env, dict) else None
+    if not isinstance(name, str):
+        raise UserError("no game is chosen", "give --preset, or --env.name connect4 (`pvp-ml game list`)")
+    return name
