@@ -1,0 +1,1 @@
+"""The NH and Dharok fights: rules, observations, bots."""

@@ -1,0 +1,63 @@
+"""How the kernels of this game are compiled: one decorator, and a cache folder that cannot go stale.
+
+numba's own cache does not notice a change in a function that lives in another file, nor in a table that a kernel reads.
+So the folder carries a hash of every kernel source and data file; a change compiles afresh. It lies in the user's cache
+folder, hence it also works when the package folder is read-only. PVP_ML_CACHE_DIR moves it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import njit
+
+HERE = Path(__file__).parent
+
+
+def user_cache_dir() -> Path:
+    """Where this user's caches live: PVP_ML_CACHE_DIR, else the platform's habit."""
+    if own := os.environ.get("PVP_ML_CACHE_DIR"):
+        return Path(own)
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "pvp-ml"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "pvp-ml"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pvp-ml"
+
+
+@cache
+def source_hash() -> str:
+    """Hash (16 hex digits) of everything that compiled code depends on, numba's version included."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    kernels = [*HERE.glob("kernels_*.py"), *(HERE / name for name in ("state.py", "items.py", "jit.py"))]
+    for path in sorted([*kernels, *(HERE / "data").glob("*.json")]):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_dir() -> Path:
+    """The folder of this source's compiled kernels."""
+    return user_cache_dir() / "kernels" / f"osrs-{source_hash()}"
+
+
+def is_compiled_before() -> bool:
+    """True when a warm start can be expected; else the first match waits for the compiler."""
+    return any(cache_dir().rglob("*.nbi")) if cache_dir().is_dir() else False
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile without the interpreter lock, IEEE division, cached in `cache_dir()`. A no-op when numba's JIT is off."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(cache_dir())
+    try:
+        return njit(cache=True, nogil=True, error_model="numpy")(function)
+    finally:
+        numba.config.CACHE_DIR = before
