@@ -72,7 +72,7 @@ class Scripted:
 
 @dataclass(frozen=True, slots=True)
 class Bot:
-    """A scripted opponent inside the game; actions given for its seat are ignored."""
+    """A scripted opponent inside the game: its seat is never acting, and actions given for it are ignored."""
 
     name: str
 

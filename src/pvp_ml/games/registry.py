@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pvp_ml.errors import UserError
 from pvp_ml.match import AsyncVecGame, VecGame
@@ -32,6 +32,10 @@ class GameType:
 
     `build(config, matches)` returns a VecGame, or an AsyncVecGame when the rules run in other processes. `setup`
     fetches what the game needs from outside (a simulator, meshes) and reports progress through its argument.
+
+    `reproducible`: the same plan and actions give the same match bit for bit; a game on somebody else's physics may say
+    no, and is then excused from that check and from exact resume. `symmetric`: no seat has an advantage and all seats
+    see alike, over many seeds.
     """
 
     name: str
@@ -43,6 +47,8 @@ class GameType:
     status: Status = "experimental"
     setup: Callable[[Callable[[str], None]], None] | None = None
     asynchronous: bool = False
+    reproducible: bool = True
+    symmetric: bool = False
 
 
 @cache
@@ -62,7 +68,32 @@ def find(name: str) -> GameType:
         close = difflib.get_close_matches(name, names(), 1)
         hint = f"did you mean '{close[0]}'?" if close else f"known games: {', '.join(names())}"
         raise UserError(f"there is no game '{name}'", f"{hint} (`pvp-ml game list`)")
-    game = entry.load()
+    try:
+        game = entry.load()
+    except Exception as error:
+        # a third-party module may fail in any way; the user must learn which package to repair
+        raise UserError(
+            f"game '{name}' ({entry.value}) does not load: {error!r}"[:500], "repair its package"
+        ) from error
     if not isinstance(game, GameType):
         raise UserError(f"entry point '{name}' = {entry.value} gives {type(game).__name__}", "it must give a GameType")
     return game
+
+
+def configure(game: GameType, settings: Mapping[str, Any]) -> GameConfig:
+    """The game's settings from plain values; unknown keys and wrong values are refused by name."""
+    fields = game.config.model_fields
+    for key in settings:
+        if key not in fields:
+            close = difflib.get_close_matches(key, fields, 1)
+            known = ", ".join(fields) or "none"
+            hint = f"did you mean '{close[0]}'?" if close else f"its settings: {known}"
+            raise UserError(f"game '{game.name}' has no setting '{key}'", hint)
+    try:
+        return game.config.model_validate(dict(settings))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise UserError(
+            f"game '{game.name}', setting '{place}': {first['msg']}", f"got {first['input']!r}"[:120]
+        ) from None

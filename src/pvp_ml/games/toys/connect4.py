@@ -142,4 +142,5 @@ GAME = GameType(
     build=lambda config, matches: Connect4Game(_spec(config), matches),
     aliases=("connect_four",),
     status="thoroughly tested",
+    symmetric=True,
 )

@@ -126,4 +126,5 @@ GAME = GameType(
     build=lambda config, matches: KuhnGame(_spec(config), matches),
     aliases=("kuhn_poker",),
     status="thoroughly tested",
+    symmetric=True,
 )

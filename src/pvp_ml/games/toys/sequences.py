@@ -218,7 +218,7 @@ class MaskedIdentity(Sequence):
         self.wanted[rows], self.legal[rows] = wanted, True
         if not self._masked or not len(rows):
             return
-        draws = np.stack([self.chance(rows, 1 + i) for i in range(IDENTITY_CHOICES)], 1)
+        draws = self.chance(rows, 1 + np.arange(IDENTITY_CHOICES))
         draws[np.arange(len(rows)), wanted] = -1
         limit = np.partition(draws, IDENTITY_LEGAL - 1, axis=1)[:, IDENTITY_LEGAL - 1]
         self.legal[rows] = draws <= limit[:, None]

@@ -19,8 +19,8 @@ import numpy.typing as npt
 import safetensors.numpy
 
 from pvp_ml.errors import UserError
+from pvp_ml.games.chance import uniforms
 from pvp_ml.games.legal import Legality
-from pvp_ml.games.toys.chance import uniforms
 from pvp_ml.match import IDLE, RESTING, TIE, Bot, IntArray, MatchPlan, StepBuffers
 from pvp_ml.spec import GameSpec, Scenario
 
@@ -120,8 +120,8 @@ class TableGame:
         self._state[name] = np.zeros((self.matches, *tail), dtype)
         return self._state[name]
 
-    def chance(self, rows: Rows, channel: int) -> npt.NDArray[np.float64]:
-        """A number in [0, 1) for each row, fixed by its seed, its clock and the channel (below 32768)."""
+    def chance(self, rows: Rows, channel: int | npt.NDArray[np.integer]) -> npt.NDArray[np.float64]:
+        """A number in [0, 1) for each row (and channel), fixed by its seed, its clock and the channel (below 32768)."""
         return uniforms(self.seed[rows], self.clock[rows], channel)
 
     # What a toy writes -------------------------------------------------------------------------------------------
@@ -141,12 +141,11 @@ class TableGame:
     def bot_picks(self, name: str, rows: npt.NDArray[np.int64], seats: npt.NDArray[np.int64]) -> IntArray:
         """Actions [N,H] of the bot of that name in these rows and seats; this one knows the random bot."""
         assert name == RANDOM_BOT, name
-        heads = len(self.spec.heads)
-        noise = np.zeros((len(rows), heads))
+        heads = np.arange(len(self.spec.heads))
+        noise = np.empty((len(rows), len(heads)))
         for seat in range(self.spec.seats):
             at = seats == seat
-            for h in range(heads):
-                noise[at, h] = self.chance(rows[at], _BOT_CHANNEL + seat * heads + h)
+            noise[at] = self.chance(rows[at], _BOT_CHANNEL + seat * len(heads) + heads)
         return self.legality.choose(self.mask[rows, seats], noise)
 
     def describe(self, row: int) -> dict[str, Any]:

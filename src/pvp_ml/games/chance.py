@@ -24,8 +24,15 @@ def mix(words: Words) -> Words:
     return words ^ (words >> _SHIFTS[2])
 
 
-def uniforms(seed: Words, clock: npt.NDArray[np.integer], channel: int) -> npt.NDArray[np.float64]:
-    """Numbers in [0, 1), one for each seed; `channel` (0…65535) separates draws made at the same clock."""
-    counter = (clock.astype(np.uint64) << np.uint64(16)) | np.uint64(channel)
+def uniforms(
+    seed: Words, clock: npt.NDArray[np.integer], channel: int | npt.NDArray[np.integer]
+) -> npt.NDArray[np.float64]:
+    """Numbers in [0, 1) for seeds and clocks of one shape; `channel` (0…65535) separates draws at the same clock.
+
+    An array of C channels gives a last axis of C numbers.
+    """
+    if isinstance(channel, np.ndarray):
+        seed, clock = seed[..., None], clock[..., None]
+    counter = (clock.astype(np.uint64) << np.uint64(16)) | np.asarray(channel, np.uint64)
     words = mix(mix(seed + _GOLDEN) ^ mix(counter * _GOLDEN + _MULTIPLY_1))
     return (words >> _SHIFTS[3]).astype(np.float64) * 2.0**-53
