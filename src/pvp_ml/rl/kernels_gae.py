@@ -8,21 +8,25 @@ NO_ROW, CLOSED, OPEN = 0, 1, 2
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def lane_advantages(steps, live, value, reward, end, final_value, gamma, decay, advantage, state, collected):
+def lane_advantages(
+    steps, owner, seated, value, reward, end, final_value, scale, gamma, decay, advantage, state, collected
+):
     """Generalised advantage estimation per seat, counting only the seat's own decisions.
 
-    steps [M] filled steps per match slot (index `steps[m]` holds the next observation); live [T+1,M,S] a trainee
-    decides there; value [T+1,M,S]; reward [T,M,S] what step t paid; end [T,M] 0, ENDED, TRUNCATED or VOID;
-    final_value [T,M,S] value of the final observation where truncated; decay = gamma·lambda.
+    steps [M] filled steps per match slot (index `steps[m]` holds the next observation); owner [T+1,M,S] the trainee
+    that decides there, or −1; seated [T,M,S] the trainee that holds the seat, deciding or not; value [T+1,M,S]; reward
+    [T,M,S] what step t paid (index 0, carried rows: already scaled); end [T,M] 0, ENDED, TRUNCATED or VOID;
+    final_value [T,M,S] value of the final observation where truncated. Per trainee: scale of rewards, gamma, and
+    decay = gamma·lambda.
 
     Writes advantage [T,M,S], state [T,M,S] (CLOSED: a training row; OPEN: its next decision lies beyond this rollout;
     NO_ROW: nothing, or a void match) and collected [T,M,S]: for an OPEN row, the reward it has gathered so far.
     """
-    slots, seats = live.shape[1], live.shape[2]
+    slots, seats = owner.shape[1], owner.shape[2]
     for m in range(slots):
         last = steps[m]
         for s in range(seats):
-            is_open = not live[last, m, s]
+            is_open = owner[last, m, s] < 0
             is_void = False
             next_value = value[last, m, s]
             next_advantage = np.float32(0.0)
@@ -34,9 +38,12 @@ def lane_advantages(steps, live, value, reward, end, final_value, gamma, decay, 
                     next_value = final_value[t, m, s] if end[t, m] == TRUNCATED else np.float32(0.0)
                     next_advantage = np.float32(0.0)
                     pending = np.float32(0.0)
-                pending += reward[t, m, s]
                 state[t, m, s] = NO_ROW
-                if not live[t, m, s]:
+                if seated[t, m, s] < 0:
+                    continue
+                pending += reward[t, m, s] * (scale[seated[t, m, s]] if t > 0 else np.float32(1.0))
+                k = owner[t, m, s]
+                if k < 0:
                     continue
                 if is_open:
                     state[t, m, s] = OPEN
@@ -45,8 +52,8 @@ def lane_advantages(steps, live, value, reward, end, final_value, gamma, decay, 
                     is_open = False
                 elif not is_void:
                     state[t, m, s] = CLOSED
-                    delta = pending + gamma * next_value - value[t, m, s]
-                    next_advantage = delta + decay * next_advantage
+                    delta = pending + gamma[k] * next_value - value[t, m, s]
+                    next_advantage = delta + decay[k] * next_advantage
                     advantage[t, m, s] = next_advantage
                 next_value = value[t, m, s]
                 pending = np.float32(0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,8 @@ import numpy.typing as npt
 from pvp_ml.forward import Array
 
 
-class Moments(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Moments:
     """Count, mean and summed squared deviation of some rows; float64."""
 
     count: float

@@ -31,6 +31,13 @@ class Evaluation(NamedTuple):
     win_logit: Tensor | None  # [B]
 
 
+class Anchor(NamedTuple):
+    """Weights and statistics of the same network at another time: a teacher, a magnet."""
+
+    flat: Tensor
+    normalizer: dict[str, Array]
+
+
 class Policy(nn.Module):
     """Weights + observation statistics + action decoder."""
 
@@ -104,6 +111,14 @@ class Policy(nn.Module):
         value = self.net.value(parameters, x, features, privileged, self.normalizer)
         win = self.net.win_logit(parameters, features.detach()) if self.network.win_head else None
         return Evaluation(joint_log_prob(log_probs, actions), head_entropies(log_probs), value, log_probs, win)
+
+    def anchor_log_probs(self, anchor: Anchor, obs: Tensor, legal: Tensor, actions: Tensor) -> Tensor:
+        """[B,H,X] log-probabilities that an anchor gives to the same choices."""
+        with torch.no_grad():
+            parameters = self._bind(anchor.flat)
+            features = self.net.features(parameters, self.net.inputs(parameters, obs, anchor.normalizer), None)
+            logits = self.net.logits(parameters, features, self.layout.one_hot(actions), anchor.normalizer)
+            return masked_log_probs(logits, self.layout.pad_legal(legal))
 
 
 def _gain(name: str, network: NetworkConfig) -> float:

@@ -1,0 +1,81 @@
+"""Everything a shard is built from, as JSON: a worker process receives this text and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from pydantic import BaseModel, ConfigDict
+
+from pvp_ml.cluster.memory import TraineeMemory
+from pvp_ml.errors import UserError
+from pvp_ml.forward import Actor
+from pvp_ml.games import registry
+from pvp_ml.match import VecGame
+from pvp_ml.network import NetworkConfig
+from pvp_ml.rl.policy import Policy
+from pvp_ml.rl.ppo import PpoConfig
+from pvp_ml.rl.rewards import RewardConfig, RewardMixer
+from pvp_ml.selfplay.collector import Collector
+from pvp_ml.selfplay.deciders import Deciders, MemberSource
+from pvp_ml.selfplay.plans import LineupMix, PlanSource
+from pvp_ml.selfplay.shard import Shard, TraineeShare
+from pvp_ml.spec import GameSpec
+
+
+class TraineeBlueprint(BaseModel):
+    """A trainee's name and shape."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    network: NetworkConfig
+    ppo: PpoConfig
+
+
+class Blueprint(BaseModel):
+    """The same for all shards; a shard adds its rank."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    game: str
+    game_config: dict[str, Any]
+    matches: int
+    shards: int
+    seed: int
+    reward: RewardConfig
+    trainees: tuple[TraineeBlueprint, ...]
+
+    def spec(self) -> GameSpec:
+        """The game as configured."""
+        game = registry.find(self.game)
+        return game.spec(game.config(**self.game_config))
+
+    def shapes(self, spec: GameSpec) -> list[tuple[NetworkConfig, Any]]:
+        """What the shared memory must hold."""
+        return [(trainee.network, spec.interface) for trainee in self.trainees]
+
+    def matches_of(self, rank: int) -> int:
+        """Matches of one shard; shards differ by at most 1."""
+        return self.matches * (rank + 1) // self.shards - self.matches * rank // self.shards
+
+    def build(
+        self, rank: int, memories: list[TraineeMemory], mix: LineupMix, members: MemberSource | None = None
+    ) -> Shard:
+        """The shard of that rank on the given memory."""
+        game_type = registry.find(self.game)
+        game = game_type.build(game_type.config(**self.game_config), self.matches_of(rank))
+        if game_type.asynchronous:
+            raise UserError(f"game '{self.game}' runs in processes of its own", "it needs the asynchronous collector")
+        shares = [self._share(i, game.spec, rank, memory) for i, memory in enumerate(memories)]
+        live: dict[str, Actor] = {share.name: share.policy.actor() for share in shares}
+        deciders = Deciders(game.spec, live, members)
+        plans = PlanSource(self.seed, rank, self.shards, game.spec.teams, mix)
+        steps = self.trainees[0].ppo.n_steps
+        collector = Collector(cast(VecGame, game), steps, deciders, RewardMixer(game.spec, self.reward), plans)
+        return Shard(rank, self.seed, collector, shares)
+
+    def _share(self, index: int, spec: GameSpec, rank: int, memory: TraineeMemory) -> TraineeShare:
+        blueprint = self.trainees[index]
+        policy = Policy(blueprint.network, spec.interface, memory.weights)
+        policy.normalizer = memory.statistics
+        return TraineeShare(blueprint.name, policy, blueprint.ppo, memory.gradients[rank], memory.anchors)

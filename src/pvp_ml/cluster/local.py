@@ -1,0 +1,192 @@
+"""Shards on this machine: the first in the trainer's own process, the others in processes beside it.
+
+Every call goes to all shards at once and returns when the last has answered; a shard that dies or stays silent past the
+deadline is reported as lost, and `replace` starts a new one. Start method spawn everywhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import time
+import traceback
+from collections.abc import Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+import torch
+
+from pvp_ml.cluster.blueprint import Blueprint
+from pvp_ml.cluster.codec import decode, encode
+from pvp_ml.cluster.memory import Segment, TraineeMemory, fill_statistics, lay_out, memory_bytes
+from pvp_ml.errors import UserError
+from pvp_ml.rl.policy import Policy
+from pvp_ml.selfplay.deciders import MemberSource
+from pvp_ml.selfplay.plans import LineupMix, scramble
+from pvp_ml.selfplay.shard import Shard
+
+START_TIMEOUT_S = 120.0
+ANSWER_TIMEOUT_S = 120.0
+
+
+class ShardLostError(Exception):
+    """A shard died or did not answer in time; `ranks` lists them."""
+
+    def __init__(self, ranks: list[int], why: str) -> None:
+        super().__init__(f"shard {', '.join(map(str, ranks))}: {why}")
+        self.ranks = ranks
+
+
+class _Worker:
+    """A process that holds one shard."""
+
+    def __init__(self, rank: int, blueprint: str, segment: str, mix: bytes, members: str) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.rank = rank
+        self.pipe, theirs = context.Pipe()
+        self.process: BaseProcess = context.Process(
+            target=worker_main, args=(rank, blueprint, segment, mix, members, theirs), daemon=True, name=f"shard-{rank}"
+        )
+        self.process.start()
+        theirs.close()
+
+    def send(self, method: str, args: Sequence[Any]) -> None:
+        self.pipe.send_bytes(encode([method, list(args)]))
+
+    def answer(self, timeout_s: float) -> Any:
+        ready = wait([self.pipe, self.process.sentinel], timeout_s)
+        if self.pipe not in ready and not self.pipe.poll(0):
+            why = "did not answer in time" if not ready else f"died with exit code {self.process.exitcode}"
+            raise ShardLostError([self.rank], why)
+        try:
+            ok, value = decode(self.pipe.recv_bytes())
+        except (EOFError, OSError):
+            raise ShardLostError([self.rank], "died") from None
+        if not ok:
+            raise UserError(f"shard {self.rank} failed: {value}")
+        return value
+
+    def stop(self, grace_s: float) -> None:
+        with contextlib.suppress(OSError):
+            self.pipe.close()
+        self.process.join(grace_s)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+
+
+class LocalShards:
+    """All shards of a run on this machine, with the memory that they share."""
+
+    def __init__(
+        self, blueprint: Blueprint, mix: LineupMix, members: MemberSource | None = None, members_dir: str = ""
+    ) -> None:
+        self.blueprint = blueprint
+        self.spec = blueprint.spec()
+        self.count = blueprint.shards
+        self._mix = mix
+        self._members_dir = members_dir
+        shapes = blueprint.shapes(self.spec)
+        size = memory_bytes(shapes, self.count)
+        self._segment = Segment(None, size) if self.count > 1 else None
+        buffer = self._segment.buffer if self._segment else bytearray(size)
+        self.memories: list[TraineeMemory] = lay_out(buffer, shapes, self.count)
+        for memory, (network, interface) in zip(self.memories, shapes, strict=True):
+            fill_statistics(memory, network, interface)
+        self._text = blueprint.model_dump_json()
+        self._workers = {rank: self._spawn(rank) for rank in range(1, self.count)}
+        self.own: Shard = blueprint.build(0, self.memories, mix, members)
+        for worker in self._workers.values():
+            worker.answer(START_TIMEOUT_S)
+        self.wait_seconds = 0.0
+
+    def policies(self) -> dict[str, Policy]:
+        """The trainees' policies on the shared memory."""
+        return {name: share.policy for name, share in self.own.shares.items()}
+
+    def initialise(self) -> None:
+        """Draw the first weights of every trainee."""
+        for i, policy in enumerate(self.policies().values()):
+            policy.initialise(torch.Generator().manual_seed(scramble(self.blueprint.seed, 101, i) >> 1))
+
+    def call(self, method: str, *args: Any) -> list[Any]:
+        """Call a method of every shard with the same arguments; answers in rank order."""
+        return self.scatter(method, [args] * self.count)
+
+    def scatter(self, method: str, args: Sequence[Sequence[Any]]) -> list[Any]:
+        """Call a method of every shard, each with its own arguments; answers in rank order."""
+        lost: list[int] = []
+        for rank, worker in self._workers.items():
+            try:
+                worker.send(method, args[rank])
+            except OSError:
+                lost.append(rank)
+        answers = [getattr(self.own, method)(*args[0])]
+        before = time.perf_counter()
+        why = "died"
+        for rank, worker in self._workers.items():
+            if rank in lost:
+                continue
+            try:
+                answers.append(worker.answer(ANSWER_TIMEOUT_S))
+            except ShardLostError as error:
+                lost.append(rank)
+                why = str(error)
+        self.wait_seconds += time.perf_counter() - before
+        if lost:
+            raise ShardLostError(sorted(lost), why)
+        return answers
+
+    def replace(self, ranks: list[int]) -> None:
+        """Start new shards for these ranks; their matches in flight are lost, weights are in the shared memory."""
+        for rank in ranks:
+            self._workers[rank].process.kill()
+            self._workers[rank].stop(5.0)
+            self._workers[rank] = self._spawn(rank)
+        for rank in ranks:
+            self._workers[rank].answer(START_TIMEOUT_S)
+
+    def use_mix(self, mix: LineupMix) -> None:
+        """Draw lineups from this mix from now on."""
+        self._mix = mix
+        self.call("use_mix", mix)
+
+    def close(self) -> None:
+        """Stop the workers and free the memory; safe to call twice."""
+        for worker in self._workers.values():
+            with contextlib.suppress(OSError):
+                worker.pipe.close()
+        for worker in self._workers.values():
+            worker.stop(3.0)
+        self._workers = {}
+        self.own.collector.game.close()
+        if self._segment:
+            self._segment.close()
+
+    def _spawn(self, rank: int) -> _Worker:
+        assert self._segment is not None
+        return _Worker(rank, self._text, self._segment.name, encode(self._mix), self._members_dir)
+
+
+def worker_main(rank: int, blueprint: str, segment: str, mix: bytes, members: str, pipe: Connection) -> None:
+    """A shard's process: build, answer calls, leave when the trainer's end of the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole terminal; the trainer decides what follows
+    torch.set_num_threads(1)
+    try:
+        plan = Blueprint.model_validate_json(blueprint)
+        shapes = plan.shapes(plan.spec())
+        memory = Segment(segment, memory_bytes(shapes, plan.shards))
+        shard = plan.build(rank, lay_out(memory.buffer, shapes, plan.shards), decode(mix), None)
+        pipe.send_bytes(encode([True, rank]))
+        while True:
+            method, args = decode(pipe.recv_bytes())
+            pipe.send_bytes(encode([True, getattr(shard, method)(*args)]))
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        os._exit(0)  # the trainer is gone; views of the shared memory make an orderly exit noisy
+    except Exception as error:
+        with contextlib.suppress(OSError):
+            pipe.send_bytes(encode([False, f"{error}\n{traceback.format_exc(limit=8)}"]))
+        os._exit(1)

@@ -1,0 +1,152 @@
+"""Proximal policy optimisation: its options, and its loss as a pure function.
+
+Shape letters as in `spec`; B rows of a minibatch. Everything that is averaged is returned as a sum over rows, so that
+shards can add theirs and the result does not depend on how rows were split.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from torch import Tensor
+
+from pvp_ml.rl.policy import Evaluation
+from pvp_ml.rl.schedule import Constant, Progress, Schedule, Within
+
+Positive = Annotated[Schedule, Within(above=0.0)]
+NonNegative = Annotated[Schedule, Within(low=0.0)]
+Share = Annotated[Schedule, Within(low=0.0, high=1.0)]
+
+
+class AnchorConfig(BaseModel):
+    """A KL term that holds the policy near an anchor: a teacher (given, fixed) or a magnet (itself, some time ago)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    weight: NonNegative = Field(Constant(0.0), description="weight of KL(policy ‖ anchor) in the loss; 0 = off")
+    refresh: Annotated[int, Field(ge=0)] = Field(
+        0, description="copy the policy into the anchor every so many rollouts; 0 = never"
+    )
+
+
+class PpoConfig(BaseModel):
+    """Options of the learner. Every schedule also takes a plain number."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    n_steps: Annotated[int, Field(ge=1, le=65536)] = Field(32, description="steps of each match in a rollout")
+    batch_size: Annotated[int, Field(ge=1)] = Field(4096, description="rows of a minibatch")
+    n_epochs: Annotated[int, Field(ge=1, le=100)] = Field(2, description="passes over a rollout")
+    learning_rate: Positive = Field(Constant(3e-4), description="step size of Adam")
+    critic_learning_rate: Positive | None = Field(
+        None, description="its own step size for the critic; empty = the same"
+    )
+    gamma: Share = Field(Constant(0.995), description="discount per decision of a seat")
+    gae_lambda: Share = Field(Constant(0.95), description="λ of the advantage estimate")
+    clip: Positive = Field(Constant(0.2), description="how far the probability ratio may move a sample's loss")
+    value_clip: Positive | None = Field(None, description="limit of a value's change per update; empty = none")
+    value_coef: NonNegative = Field(Constant(0.5), description="weight of the value loss")
+    entropy_coef: NonNegative = Field(Constant(0.01), description="weight of the entropy bonus, summed over heads")
+    entropy_by_head: dict[str, NonNegative] = Field({}, description="head → its own entropy weight")
+    max_grad_norm: Positive = Field(Constant(0.5), description="largest norm of a gradient step")
+    target_kl: Positive | None = Field(None, description="stop a rollout's epochs once the KL estimate passes it")
+    gradient_accumulation: Annotated[int, Field(ge=1)] = Field(1, description="minibatches per optimiser step")
+    adam_epsilon: Annotated[float, Field(gt=0)] = Field(1e-5, description="ε of Adam")
+    normalize_observations: bool = Field(True, description="running mean and variance per feature")
+    normalize_rewards: bool = Field(True, description="divide by the running deviation of discounted returns")
+    normalize_advantages: bool = Field(True, description="over the whole rollout")
+    critic_warmup: Annotated[int, Field(ge=0)] = Field(0, description="first rollouts in which only the critic learns")
+    win_coef: NonNegative = Field(Constant(0.1), description="weight of the win head's cross entropy")
+    novelty_coef: NonNegative = Field(Constant(0.0), description="weight of the novelty reward")
+    teacher: AnchorConfig = Field(AnchorConfig(), description="KL to a given policy, such as a behavioural clone")
+    magnet: AnchorConfig = Field(AnchorConfig(), description="KL to an earlier copy of the policy itself")
+
+
+@dataclass(frozen=True, slots=True)
+class LossWeights:
+    """The options of the loss as numbers, at one moment of the run."""
+
+    clip: float
+    value_clip: float | None
+    value_coef: float
+    entropy: tuple[float, ...]  # per head
+    win_coef: float
+    teacher: float
+    magnet: float
+    policy: float = 1.0  # 0 while only the critic learns
+
+    @classmethod
+    def at(cls, config: PpoConfig, heads: tuple[str, ...], progress: Progress) -> LossWeights:
+        """Read the schedules."""
+        warm = progress.rollouts >= config.critic_warmup
+        default = config.entropy_coef.at(progress)
+        by_head = {name: schedule.at(progress) for name, schedule in config.entropy_by_head.items()}
+        return cls(
+            clip=config.clip.at(progress),
+            value_clip=config.value_clip.at(progress) if config.value_clip else None,
+            value_coef=config.value_coef.at(progress),
+            entropy=tuple(by_head.get(name, default) if warm else 0.0 for name in heads),
+            win_coef=config.win_coef.at(progress),
+            teacher=config.teacher.weight.at(progress) if warm else 0.0,
+            magnet=config.magnet.weight.at(progress) if warm else 0.0,
+            policy=1.0 if warm else 0.0,
+        )
+
+
+class Minibatch(NamedTuple):
+    """Rows as they were acted."""
+
+    obs: Tensor  # [B,N]
+    privileged: Tensor | None  # [B,P]
+    legal: Tensor  # [B,A]
+    actions: Tensor  # [B,H]
+    log_prob: Tensor  # [B]
+    value: Tensor  # [B]
+    advantage: Tensor  # [B], normalised
+    returns: Tensor  # [B]
+    won: Tensor | None = None  # [B] 1 won, 0 lost, NaN unknown
+
+
+SUMS = ("rows", "policy", "value", "kl", "clipped", "entropy", "win", "win_rows", "teacher", "magnet")
+"""What `ppo_loss` adds up over rows, in this order; entropies per head follow."""
+
+
+def ppo_loss(
+    new: Evaluation, batch: Minibatch, weights: LossWeights, teacher: Tensor | None = None, magnet: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Summed loss over the rows, and the sums to report [len(SUMS)+H]. Anchors are given as log-probs [B,H,X]."""
+    log_ratio = new.log_prob - batch.log_prob
+    ratio = log_ratio.exp()
+    clipped = ratio.clamp(1.0 - weights.clip, 1.0 + weights.clip)
+    policy_loss = -torch.minimum(ratio * batch.advantage, clipped * batch.advantage)
+    value_loss = (new.value - batch.returns).square()
+    if weights.value_clip is not None:
+        near = batch.value + (new.value - batch.value).clamp(-weights.value_clip, weights.value_clip)
+        value_loss = torch.maximum(value_loss, (near - batch.returns).square())
+    bonus = new.entropy @ new.entropy.new_tensor(weights.entropy)
+    loss = weights.policy * policy_loss + weights.value_coef * value_loss - bonus
+    zero = loss.new_zeros(())
+    win_sum, win_rows = zero, zero
+    if new.win_logit is not None and batch.won is not None:
+        known = ~batch.won.isnan()
+        cross = torch.nn.functional.binary_cross_entropy_with_logits(
+            new.win_logit, torch.where(known, batch.won, 0.5), reduction="none"
+        )
+        win_sum, win_rows = (cross * known).sum(), known.sum()
+    kl_teacher = anchor_kl(new.log_probs, teacher).sum() if teacher is not None else zero
+    kl_magnet = anchor_kl(new.log_probs, magnet).sum() if magnet is not None else zero
+    total = loss.sum() + weights.win_coef * win_sum + weights.teacher * kl_teacher + weights.magnet * kl_magnet
+    with torch.no_grad():
+        sums = torch.stack([
+            zero + len(batch.log_prob), policy_loss.sum(), value_loss.sum(), (ratio - 1.0 - log_ratio).sum(),
+            ((ratio - 1.0).abs() > weights.clip).sum(), new.entropy.sum(), win_sum, win_rows, kl_teacher, kl_magnet,
+        ])  # fmt: skip
+        return total, torch.cat([sums, new.entropy.sum(0)])
+
+
+def anchor_kl(log_probs: Tensor, anchor: Tensor) -> Tensor:
+    """[B] KL(policy ‖ anchor), summed over heads given the picks made; both [B,H,X] over the same legal choices."""
+    return (log_probs.exp() * (log_probs - anchor)).sum((-1, -2))

@@ -1,0 +1,134 @@
+"""The storage of one shard's rollout: the game writes observations straight into it, learning reads rows out of it.
+
+Index 0 of the time axis holds rows carried over from the rollout before, whose next decision had not come yet; indexes
+1…T are steps; index T+1 is the observation after the last one. Shape letters as in `spec`; T steps, N = F·D numbers of
+a stacked observation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pvp_ml.match import BoolArray, FloatArray, IntArray
+from pvp_ml.rl.kernels_gae import CLOSED, OPEN, lane_advantages
+
+NOBODY = -1
+"""Owner of a row that no trainee decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutShape:
+    """Sizes of a rollout: T, M, S, N, P, A, H."""
+
+    steps: int
+    matches: int
+    seats: int
+    obs: int
+    privileged: int
+    mask: int
+    heads: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finals:
+    """Where matches were cut short in this rollout, with what the seats saw at that moment."""
+
+    step: list[int]
+    match: list[int]
+    owner: list[npt.NDArray[np.int8]]  # each [S]
+    obs: list[FloatArray]  # each [S,N]
+    privileged: list[FloatArray]  # each [S,P]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """One trainee's training rows, as indexes into the flattened rollout, with what learning needs per row."""
+
+    index: npt.NDArray[np.int64]  # [B]
+    advantage: FloatArray  # [B]
+    returns: FloatArray  # [B]
+
+
+class Rollout:
+    """Preallocated arrays, reused for every rollout."""
+
+    def __init__(self, shape: RolloutShape) -> None:
+        t, m, s = shape.steps + 2, shape.matches, shape.seats
+        self.shape = shape
+        self.obs: FloatArray = np.zeros((t, m, s, shape.obs), np.float32)
+        self.privileged: FloatArray = np.zeros((t, m, s, shape.privileged), np.float32)
+        self.mask: BoolArray = np.zeros((t, m, s, shape.mask), np.bool_)
+        self.acting: BoolArray = np.zeros((t, m, s), np.bool_)
+        self.owner: npt.NDArray[np.int8] = np.full((t, m, s), NOBODY, np.int8)
+        self.seated: npt.NDArray[np.int8] = np.full((t, m, s), NOBODY, np.int8)
+        self.actions: IntArray = np.zeros((t, m, s, shape.heads), np.int32)
+        self.log_prob: FloatArray = np.zeros((t, m, s), np.float32)
+        self.value: FloatArray = np.zeros((t, m, s), np.float32)
+        self.reward: FloatArray = np.zeros((t - 1, m, s), np.float32)
+        self.end: npt.NDArray[np.int8] = np.zeros((t - 1, m), np.int8)
+        self.final_value: FloatArray = np.zeros((t - 1, m, s), np.float32)
+        self.length: IntArray = np.full(m, shape.steps + 1, np.int32)
+        self.finals = Finals([], [], [], [], [])
+        self._advantage: FloatArray = np.zeros((t - 1, m, s), np.float32)
+        self._state: npt.NDArray[np.int8] = np.zeros((t - 1, m, s), np.int8)
+        self._collected: FloatArray = np.zeros((t - 1, m, s), np.float32)
+
+    def begin(self) -> None:
+        """Start the next rollout: the observation after the last one comes first, open rows are carried over."""
+        slots = np.arange(self.shape.matches)
+        for name in _NEXT:
+            array = getattr(self, name)
+            array[1] = array[self.length, slots]
+        self.end[:] = 0
+        self.finals = Finals([], [], [], [], [])
+
+    def carry(self) -> None:
+        """Copy the rows that are still open to index 0; call it after learning, before `begin`."""
+        self.owner[0] = self.seated[0] = NOBODY
+        self.reward[0] = 0.0
+        t, m, s = np.nonzero(self._state == OPEN)
+        for name in _CARRIED:
+            array = getattr(self, name)
+            array[0, m, s] = array[t, m, s]
+        self.reward[0, m, s] = self._collected[t, m, s]
+
+    def advantages(self, scale: FloatArray, gamma: FloatArray, lam: FloatArray) -> None:
+        """Generalised advantages of all lanes; each trainee has its own reward scale, γ and λ ([trainees])."""
+        lane_advantages(
+            self.length, self.owner, self.seated, self.value, self.reward, self.end, self.final_value, scale, gamma,
+            gamma * lam, self._advantage, self._state, self._collected,
+        )  # fmt: skip
+
+    def rows(self, owner: int) -> Rows:
+        """The closed rows of one trainee."""
+        picked = (self._state == CLOSED) & (self.owner[:-1] == owner)
+        index = np.flatnonzero(picked)
+        advantage = self._advantage.reshape(-1)[index]
+        return Rows(index, advantage, advantage + self.value[:-1].reshape(-1)[index])
+
+    def flat(self, name: str) -> npt.NDArray[Any]:
+        """An array with time, match and seat as one axis, so that `Rows.index` picks rows of it."""
+        array: npt.NDArray[Any] = getattr(self, name)
+        return array.reshape(int(np.prod(array.shape[:3])), *array.shape[3:])
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """What the next rollout depends on: the last observation and the carried rows, both as they will be used."""
+        slots = np.arange(self.shape.matches)
+        kept = {f"next/{n}": getattr(self, n)[self.length, slots].copy() for n in _NEXT}
+        return kept | {f"carry/{n}": getattr(self, n)[0].copy() for n in (*_CARRIED, "reward")}
+
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Continue from `state`."""
+        self.length[:] = self.shape.steps + 1
+        for name in _NEXT:
+            getattr(self, name)[-1] = state[f"next/{name}"]
+        for name in (*_CARRIED, "reward"):
+            getattr(self, name)[0] = state[f"carry/{name}"]
+
+
+_NEXT = ("obs", "privileged", "mask", "acting", "owner", "seated")
+_CARRIED = ("obs", "privileged", "mask", "owner", "seated", "actions", "log_prob", "value")

@@ -1,0 +1,144 @@
+"""One iteration of a run: all shards collect, then every trainee learns from all shards' rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from pvp_ml.cluster.local import LocalShards
+from pvp_ml.match import FloatArray
+from pvp_ml.rl.normalize import combine, update
+from pvp_ml.rl.policy import Anchor
+from pvp_ml.rl.ppo import LossWeights
+from pvp_ml.rl.schedule import Progress
+from pvp_ml.rl.trainee import Sums, Trainee
+from pvp_ml.selfplay.collector import Report
+from pvp_ml.selfplay.lanes import Outcome
+from pvp_ml.selfplay.shard import RowFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Rollouts:
+    """What all shards brought back."""
+
+    outcomes: list[Outcome]
+    terms: dict[str, float]  # reward term → mean per agent-step, unweighted
+    seconds: dict[str, float]  # simulate, infer, other: summed over shards
+
+
+class _ShardGradients:
+    """All shards as one source of gradients for one trainee."""
+
+    def __init__(self, shards: LocalShards, trainee: Trainee, index: int, rows: int, clock: int) -> None:
+        self.rows = rows
+        self._shards = shards
+        self._trainee = trainee
+        self._gradients = shards.memories[index].gradients
+        self._clock = clock
+
+    def gradient(self, epoch: int, part: int, parts: int, weights: LossWeights) -> Sums:
+        """Summed over shards in rank order, so that the result does not depend on who was faster."""
+        sums = self._shards.call("gradient", self._trainee.name, self._clock, epoch, part, parts, weights)
+        for gradient in self._gradients:
+            self._trainee.gradient += gradient
+        return reduce(np.add, sums)
+
+
+class Learning:
+    """Shards and trainees working together."""
+
+    def __init__(self, shards: LocalShards) -> None:
+        self.shards = shards
+        configs = {t.name: t.ppo for t in shards.blueprint.trainees}
+        self.trainees = {name: Trainee(name, policy, configs[name]) for name, policy in shards.policies().items()}
+        self.learn_seconds = 0.0
+
+    @property
+    def steps_per_rollout(self) -> int:
+        """Match steps of one rollout over all shards: T · M. Agent-steps are `seats` times as many."""
+        return self.shards.blueprint.matches * self.shards.blueprint.trainees[0].ppo.n_steps
+
+    def collect(self, progress: Progress) -> Rollouts:
+        """A rollout from every shard, under the reward weights of this moment."""
+        self.shards.call("set_rewards", progress)
+        reports: list[Report] = self.shards.call("collect")
+        spec = self.shards.spec
+        steps = self.steps_per_rollout * spec.seats
+        totals = reduce(np.add, [report.terms for report in reports])
+        return Rollouts(
+            outcomes=[outcome for report in reports for outcome in report.outcomes],
+            terms={term.name: float(total) / steps for term, total in zip(spec.rewards, totals, strict=True)},
+            seconds={
+                part: sum(getattr(report.split, part) for report in reports) for part in ("simulate", "infer", "other")
+            },
+        )
+
+    def learn(self, progress: Progress) -> dict[str, dict[str, float]]:
+        """Every trainee learns from the last rollout; returns its metrics."""
+        trainees = list(self.trainees.values())
+        gamma = np.array([t.config.gamma.at(progress) for t in trainees], np.float32)
+        lam = np.array([t.config.gae_lambda.at(progress) for t in trainees], np.float32)
+        moments = self.shards.call("reward_moments", gamma)
+        scale: FloatArray = np.array(
+            [t.reward_scale(reduce(combine, [shard[k] for shard in moments])) for k, t in enumerate(trainees)],
+            np.float32,
+        )
+        facts: list[list[RowFacts]] = self.shards.call("finish", scale, gamma, lam)
+        metrics = {
+            trainee.name: self._learn_one(trainee, k, [shard[k] for shard in facts], progress)
+            for k, trainee in enumerate(trainees)
+        }
+        self.shards.call("carry")
+        self.shards.call("refresh")
+        return metrics
+
+    def _learn_one(self, trainee: Trainee, index: int, facts: list[RowFacts], progress: Progress) -> dict[str, float]:
+        rows = sum(fact.rows for fact in facts)
+        metrics = {"ppo/rows": float(rows)}
+        if rows and not self._only_looks(trainee):
+            mean, deviation = _mean_deviation(rows, [fact.advantage for fact in facts])
+            if not trainee.config.normalize_advantages:
+                mean, deviation = 0.0, 1.0
+            self.shards.call("normalise_advantages", trainee.name, mean, deviation + 1e-8)
+            source = _ShardGradients(self.shards, trainee, index, rows, progress.rollouts)
+            metrics |= trainee.learn(source, progress)
+            _, residual = _mean_deviation(rows, [fact.advantage for fact in facts])
+            _, spread = _mean_deviation(rows, [fact.returns for fact in facts])
+            metrics["ppo/explained_variance"] = 1.0 - residual**2 / spread**2 if spread > 1e-8 else math.nan
+        self._update_statistics(trainee, facts)
+        self._refresh_magnet(trainee, index, progress)
+        return metrics
+
+    def _only_looks(self, trainee: Trainee) -> bool:
+        """The first rollout only gathers statistics: its rows were acted on observations of unknown scale."""
+        return trainee.config.normalize_observations and trainee.policy.normalizer["obs/count"][0] < 1.0
+
+    def _update_statistics(self, trainee: Trainee, facts: list[RowFacts]) -> None:
+        statistics = trainee.policy.normalizer
+        if trainee.config.normalize_observations:
+            update(statistics, "obs", reduce(combine, [fact.obs for fact in facts]))
+            if "privileged/mean" in statistics:
+                update(statistics, "privileged", reduce(combine, [fact.privileged for fact in facts]))
+        if "pick/mean" in statistics:
+            update(statistics, "pick", reduce(combine, [fact.picks for fact in facts]))
+
+    def _refresh_magnet(self, trainee: Trainee, index: int, progress: Progress) -> None:
+        every = trainee.config.magnet.refresh
+        if progress.rollouts == 0 or (every and (progress.rollouts + 1) % every == 0):
+            copy_policy(trainee, self.shards.memories[index].anchors["magnet"])
+
+
+def copy_policy(trainee: Trainee, anchor: Anchor) -> None:
+    """Make an anchor equal to the policy as it is now."""
+    anchor.flat.copy_(trainee.policy.flat)
+    for key, array in anchor.normalizer.items():
+        array[:] = trainee.policy.normalizer[key]
+
+
+def _mean_deviation(rows: int, sums: list[tuple[float, float]]) -> tuple[float, float]:
+    mean = sum(total for total, _ in sums) / rows
+    square = sum(total for _, total in sums) / rows
+    return mean, math.sqrt(max(0.0, square - mean * mean))

@@ -1,0 +1,211 @@
+"""Playing matches until a rollout is full: each policy is called once a step, only trainees' rows are learned from.
+
+Nothing is allocated per step on the common path (every seat decided by one live policy): the game writes observations
+into the rollout, the actor reads them there and writes actions and log-probabilities back. Shapes as in `spec`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import numpy as np
+import numpy.typing as npt
+
+from pvp_ml.errors import UserError
+from pvp_ml.forward import Actor
+from pvp_ml.match import StepBuffers, VecGame
+from pvp_ml.rl.kernels_gae import ENDED, TRUNCATED, VOID
+from pvp_ml.rl.rewards import RewardMixer
+from pvp_ml.rl.rollout import NOBODY, Rollout, RolloutShape
+from pvp_ml.sampling import Choice
+from pvp_ml.selfplay.deciders import Deciders
+from pvp_ml.selfplay.kernels_lanes import row_keys
+from pvp_ml.selfplay.lanes import Lanes, Outcome
+from pvp_ml.selfplay.plans import PlanSource
+
+
+@dataclass(slots=True)
+class Split:
+    """Seconds spent; `infer` includes the forward pass and the noise, `sample` is inside it."""
+
+    simulate: float = 0.0
+    infer: float = 0.0
+    other: float = 0.0
+
+
+@dataclass(slots=True)
+class Report:
+    """What happened while a rollout was filled."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    split: Split = field(default_factory=Split)
+    terms: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # [R] summed unweighted terms
+
+
+class Collector:
+    """Fills rollouts from one VecGame. `rollout.owner` says which rows belong to which trainee."""
+
+    def __init__(self, game: VecGame, steps: int, deciders: Deciders, mixer: RewardMixer, plans: PlanSource) -> None:
+        spec, m = game.spec, game.matches
+        self.game = game
+        self.spec = spec
+        self.deciders = deciders
+        self.mixer = mixer
+        self.plans = plans
+        shape = RolloutShape(
+            steps, m, spec.seats, spec.obs_size, spec.privileged_size, spec.mask_size, len(spec.heads)
+        )  # fmt: skip
+        self.rollout = Rollout(shape)
+        self.lanes = Lanes(spec, m, deciders)
+        self._step = StepBuffers.allocate(spec, m)
+        self._buffers = [self._view(t) for t in range(steps + 2)]
+        self._keys = np.zeros((m, spec.seats), np.uint64)
+        self._choice = Choice.allocate(deciders[0].heads, m * spec.seats) if isinstance(deciders[0], Actor) else None
+        self._value = np.zeros(m * spec.seats, np.float32)
+        self._is_started = False
+
+    def _view(self, t: int) -> StepBuffers:
+        """Buffers through which the game writes index t of the rollout."""
+        r, b = self.rollout, self._step
+        return StepBuffers(
+            b.match, b.serial, r.obs[t], r.privileged[t], r.mask[t], r.acting[t], b.signals, b.reward, b.ended,
+            b.truncated, b.result, b.final_obs, b.final_privileged, b.faults,
+        )  # fmt: skip
+
+    def collect(self) -> Report:
+        """One rollout: T steps of every match."""
+        report = Report(terms=np.zeros(len(self.spec.rewards)))
+        last = self.rollout.shape.steps + 1
+        if self._is_started:
+            self.rollout.begin()
+        else:
+            self._start()
+        for t in range(1, last):
+            self._top_up()
+            before = perf_counter()
+            self._decide(t)
+            decided = perf_counter()
+            self.game.step(self.rollout.actions[t], self._buffers[t + 1])
+            played = perf_counter()
+            self._settle(t, report)
+            report.split.infer += decided - before
+            report.split.simulate += played - decided
+            report.split.other += perf_counter() - played
+        before = perf_counter()
+        self._bootstrap(last)
+        report.split.infer += perf_counter() - before
+        return report
+
+    def _start(self) -> None:
+        self._top_up()
+        out = self._buffers[1]
+        self.game.start(out)
+        self.lanes.seat(np.arange(self.game.matches), out.serial)
+        self._own(1)
+        self._is_started = True
+
+    def _top_up(self) -> None:
+        """Keep enough plans queued that no row rests, however many matches stop at once."""
+        missing = 2 * self.game.matches - self.lanes.waiting()
+        if missing > self.game.matches:
+            plans = self.plans.draw(missing)
+            self.lanes.expect(plans)
+            self.game.queue(plans)
+
+    def _own(self, t: int) -> None:
+        """Mark the rows of index t that trainees hold, and those that they decide."""
+        np.copyto(self.rollout.seated[t], self.lanes.trainee)
+        np.copyto(self.rollout.owner[t], self.lanes.trainee)
+        self.rollout.owner[t][~self.rollout.acting[t]] = NOBODY
+
+    def _decide(self, t: int) -> None:
+        """Fill the actions of index t."""
+        r, lanes = self.rollout, self.lanes
+        row_keys(lanes.seed, lanes.clock, self._keys)
+        first = int(lanes.slot.flat[0])
+        if first >= 0 and r.acting[t].all() and (lanes.slot == first).all() and isinstance(self.deciders[first], Actor):
+            self._act(t, first, None)
+            return
+        slots = lanes.slot.reshape(-1)
+        acting = r.acting[t].reshape(-1)
+        for slot in np.unique(slots[acting]).tolist():
+            if slot >= 0:
+                self._act(t, slot, np.flatnonzero(acting & (slots == slot)))
+
+    def _act(self, t: int, slot: int, rows: npt.NDArray[np.intp] | None) -> None:
+        """Let one decider act for some rows (flat indexes), or for all of them without copying."""
+        r = self.rollout
+        flat = (
+            x[t].reshape(self._keys.size, *x.shape[3:])
+            for x in (r.obs, r.privileged, r.mask, r.actions, r.log_prob, r.value)
+        )
+        obs, privileged, mask, actions, log_prob, value = flat
+        keys, greedy = self._keys.reshape(-1), self.lanes.greedy.reshape(-1)
+        decider = self.deciders[slot]
+        if rows is None and isinstance(decider, Actor):
+            empty = decider.act(obs, mask, keys, greedy, Choice(actions, log_prob, mask), value, privileged)
+            self._refuse_empty(empty, np.arange(len(obs)))
+            return
+        assert rows is not None
+        if not isinstance(decider, Actor):
+            serials = self.lanes.serial[rows // self.spec.seats]
+            seats = (rows % self.spec.seats).astype(np.int32)
+            actions[rows] = decider.decide(serials, seats, obs[rows], mask[rows], keys[rows])
+            return
+        out = Choice.allocate(decider.heads, len(rows))
+        is_live = slot < len(self.deciders.trainees)
+        part = self._value[: len(rows)] if is_live else None
+        legal = mask[rows]
+        empty = decider.act(obs[rows], legal, keys[rows], greedy[rows], out, part, privileged[rows])
+        self._refuse_empty(empty, rows)
+        actions[rows] = out.actions
+        if part is not None:
+            log_prob[rows], value[rows], mask[rows] = out.log_prob, part, out.legal
+
+    def _refuse_empty(self, empty: int, rows: npt.NDArray[np.intp]) -> None:
+        if empty >= 0:
+            row, seat = divmod(int(rows[empty]), self.spec.seats)
+            raise UserError(
+                f"game '{self.spec.name}', match {self.lanes.serial[row]} (seed {self.lanes.seed[row]}), seat {seat}: "
+                "a head without fallback has no legal choice",
+                f"check the game with `pvp-ml game check {self.spec.name}`",
+            )
+
+    def _settle(self, t: int, report: Report) -> None:
+        """Book what step t paid and which matches it stopped; seat the next ones."""
+        r, out = self.rollout, self._buffers[t + 1]
+        self.mixer.mix(out.reward, out.signals, r.reward[t])
+        report.terms += out.reward.sum((0, 1), dtype=np.float64)
+        self.lanes.note(r.reward[t], out.signals)
+        stopped = np.flatnonzero(out.ended | out.truncated | (out.faults != 0))
+        for row in stopped.tolist():
+            kind = VOID if out.faults[row] else ENDED if out.ended[row] else TRUNCATED
+            r.end[t, row] = kind
+            if kind == TRUNCATED:
+                r.finals.step.append(t)
+                r.finals.match.append(row)
+                r.finals.owner.append(self.lanes.trainee[row].copy())
+                r.finals.obs.append(out.final_obs[row].copy())
+                r.finals.privileged.append(out.final_privileged[row].copy())
+            report.outcomes.append(self.lanes.stop(row, out))
+        if len(stopped):
+            self.lanes.seat(stopped, out.serial[stopped])
+        self._own(t + 1)
+
+    def _bootstrap(self, last: int) -> None:
+        """Values where the rollout was cut: the observation after it, and the finals of truncated matches."""
+        r = self.rollout
+        for k, name in enumerate(self.deciders.trainees):
+            m, s = np.nonzero(r.owner[last] == k)
+            if len(m):
+                r.value[last, m, s] = self.deciders.live[name].values(r.obs[last, m, s], r.privileged[last, m, s])
+        if not r.finals.step:
+            return
+        obs, privileged, owner = np.stack(r.finals.obs), np.stack(r.finals.privileged), np.stack(r.finals.owner)
+        steps, rows = np.array(r.finals.step), np.array(r.finals.match)
+        for k, name in enumerate(self.deciders.trainees):
+            i, s = np.nonzero(owner == k)
+            if len(i):
+                values = self.deciders.live[name].values(obs[i, s], privileged[i, s])
+                r.final_value[steps[i], rows[i], s] = values

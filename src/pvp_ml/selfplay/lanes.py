@@ -1,0 +1,133 @@
+"""What each row of a game is playing right now: its plan, who decides for its seats, and what has happened so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pvp_ml.match import RESTING, FloatArray, Live, MatchPlan, Member, StepBuffers
+from pvp_ml.rl.rollout import NOBODY
+from pvp_ml.selfplay.deciders import UNDECIDED, Deciders
+from pvp_ml.selfplay.plans import scramble
+from pvp_ml.spec import GameSpec
+
+_GREEDY_CHANNEL = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A match that stopped. `signals` [S,K] are folded as the spec says; `score` [S] is the summed mixed reward."""
+
+    plan: MatchPlan
+    steps: int
+    result: tuple[int, ...]
+    score: tuple[float, ...]
+    truncated: bool
+    fault: int
+    signals: FloatArray
+
+
+class Lanes:
+    """Arrays over rows and seats; Python touches them only when a match starts or stops."""
+
+    def __init__(self, spec: GameSpec, matches: int, deciders: Deciders) -> None:
+        shape = (matches, spec.seats)
+        self._spec = spec
+        self._deciders = deciders
+        self.serial: npt.NDArray[np.int64] = np.full(matches, RESTING, np.int64)
+        self.seed: npt.NDArray[np.uint64] = np.zeros(matches, np.uint64)
+        self.clock: npt.NDArray[np.int32] = np.zeros(matches, np.int32)
+        self.slot: npt.NDArray[np.int32] = np.full(shape, UNDECIDED, np.int32)
+        self.trainee: npt.NDArray[np.int8] = np.full(shape, NOBODY, np.int8)
+        self.greedy: npt.NDArray[np.bool_] = np.zeros(shape, np.bool_)
+        self.score: FloatArray = np.zeros(shape, np.float32)
+        self._plans: dict[int, MatchPlan] = {}
+        self._folded: FloatArray = np.zeros((*shape, len(spec.signals)), np.float32)
+        folds = [signal.fold for signal in spec.signals]
+        self._summed = np.array([fold in ("sum", "mean") for fold in folds], np.bool_)
+        self._mean = np.array([fold == "mean" for fold in folds], np.bool_)
+        self._last = np.array([fold == "last" for fold in folds], np.bool_)
+        self._top = np.array([fold == "max" for fold in folds], np.bool_)
+        self._low = np.array([fold == "min" for fold in folds], np.bool_)
+
+    def expect(self, plans: list[MatchPlan]) -> None:
+        """These plans were queued: remember them until their match stops."""
+        self._plans.update((plan.serial, plan) for plan in plans)
+
+    def seat(self, rows: npt.NDArray[np.intp], serials: npt.NDArray[np.int64]) -> None:
+        """Matches start in these rows: set up who decides."""
+        for row, serial in zip(rows.tolist(), serials.tolist(), strict=True):
+            self.serial[row] = serial
+            self.clock[row] = 0
+            self.slot[row] = UNDECIDED
+            self.trainee[row] = NOBODY
+            self.greedy[row] = False
+            if serial == RESTING:
+                continue
+            plan = self._plans[serial]
+            self.seed[row] = plan.seed
+            for seat, occupant in enumerate(plan.lineup):
+                self.slot[row, seat] = self._deciders.slot(occupant)
+                if isinstance(occupant, Live):
+                    self.trainee[row, seat] = self._deciders.trainees.index(occupant.trainee)
+                elif isinstance(occupant, Member) and occupant.greedy > 0.0:
+                    self.greedy[row, seat] = scramble(plan.seed, _GREEDY_CHANNEL, seat) / 2.0**64 < occupant.greedy
+
+    def note(self, reward: FloatArray, signals: FloatArray) -> None:
+        """Add one step's mixed reward [M,S] and signals [M,S,K]."""
+        first = self.clock == 0
+        self.clock += 1
+        self.score += reward
+        if not signals.shape[2]:
+            return
+        folded = self._folded
+        if self._summed.any():
+            folded[:, :, self._summed] += signals[:, :, self._summed]
+        if self._last.any():
+            folded[:, :, self._last] = signals[:, :, self._last]
+        for picked, better, worst in ((self._top, np.maximum, -np.inf), (self._low, np.minimum, np.inf)):
+            if picked.any():
+                before = np.where(first[:, None, None], worst, folded[:, :, picked])
+                folded[:, :, picked] = better(before, signals[:, :, picked])
+
+    def stop(self, row: int, out: StepBuffers) -> Outcome:
+        """The match in this row stopped: report it and clear what was counted."""
+        folded = self._folded[row].copy()
+        folded[:, self._mean] /= max(1, int(self.clock[row]))
+        outcome = Outcome(
+            plan=self._plans.pop(int(self.serial[row])),
+            steps=int(self.clock[row]),
+            result=tuple(int(r) for r in out.result[row]),
+            score=tuple(float(x) for x in self.score[row]),
+            truncated=bool(out.truncated[row]),
+            fault=int(out.faults[row]),
+            signals=folded,
+        )
+        self.score[row] = 0.0
+        self._folded[row] = 0.0
+        return outcome
+
+    def waiting(self) -> int:
+        """Plans that were queued and have not started."""
+        return len(self._plans) - int((self.serial != RESTING).sum())
+
+    @property
+    def plans(self) -> list[MatchPlan]:
+        """All plans in play or queued, in serial order."""
+        return [self._plans[serial] for serial in sorted(self._plans)]
+
+    def state(self) -> dict[str, npt.NDArray[np.generic]]:
+        """The arrays that a resumed run needs besides the plans."""
+        names = ("serial", "clock", "score")
+        return {name: getattr(self, name).copy() for name in names} | {"folded": self._folded.copy()}
+
+    def restore(self, state: dict[str, npt.NDArray[np.generic]], plans: list[MatchPlan]) -> None:
+        """Continue from `state`."""
+        self._plans = {plan.serial: plan for plan in plans}
+        rows = np.arange(len(self.serial))
+        self.seat(rows, np.asarray(state["serial"], np.int64))
+        self.clock[:] = state["clock"]
+        self.score[:] = state["score"]
+        self._folded[:] = state["folded"]

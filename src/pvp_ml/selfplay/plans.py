@@ -1,0 +1,91 @@
+"""Drawing match plans from a mix of lineups. A plan depends on the run's seed and its serial alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pvp_ml.match import MatchPlan, Occupant
+
+_MASK = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class LineupMix:
+    """Weighted lineups and weighted scenarios; with `rotate`, teams change places so that nobody always sits first."""
+
+    lineups: tuple[tuple[float, tuple[Occupant, ...]], ...]
+    scenarios: tuple[tuple[float, str], ...] = ((1.0, "default"),)
+    rotate: bool = True
+
+
+def scramble(*numbers: int) -> int:
+    """An unrelated 64-bit number for each tuple of numbers (SplitMix64 over them)."""
+    state = 0
+    for number in numbers:
+        state = (state ^ (number & _MASK)) & _MASK
+        state = (state + 0x9E3779B97F4A7C15) & _MASK
+        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
+        state ^= state >> 31
+    return state
+
+
+@dataclass(slots=True)
+class PlanSource:
+    """Plans for one shard: of all serials it takes every `shards`-th, beginning with its rank."""
+
+    seed: int
+    rank: int
+    shards: int
+    teams: tuple[tuple[int, ...], ...]
+    mix: LineupMix
+    drawn: int = 0
+    _edges: np.ndarray = field(init=False, repr=False)
+    _scenario_edges: np.ndarray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.use(self.mix)
+
+    def use(self, mix: LineupMix) -> None:
+        """Draw from this mix from now on."""
+        self.mix = mix
+        self._edges = _edges([weight for weight, _ in mix.lineups])
+        self._scenario_edges = _edges([weight for weight, _ in mix.scenarios])
+
+    def draw(self, count: int) -> list[MatchPlan]:
+        """The next plans."""
+        plans = [self._plan(self.rank + (self.drawn + i) * self.shards) for i in range(count)]
+        self.drawn += count
+        return plans
+
+    def _plan(self, serial: int) -> MatchPlan:
+        seed = scramble(self.seed, serial)
+        lineup = self.mix.lineups[_pick(self._edges, scramble(seed, 1))][1]
+        scenario = self.mix.scenarios[_pick(self._scenario_edges, scramble(seed, 2))][1]
+        if self.mix.rotate:
+            lineup = seat_teams(self.teams, lineup, scramble(seed, 3) % len(self.teams))
+        return MatchPlan(serial, seed, lineup, scenario)
+
+
+def seat_teams(teams: tuple[tuple[int, ...], ...], lineup: tuple[Occupant, ...], turn: int) -> tuple[Occupant, ...]:
+    """Let each team take the seats of the team `turn` places on; teams of unequal size stay where they are."""
+    if len({len(team) for team in teams}) > 1:
+        return lineup
+    seated = list(lineup)
+    for i, team in enumerate(teams):
+        for seat, source in zip(team, teams[(i + turn) % len(teams)], strict=True):
+            seated[seat] = lineup[source]
+    return tuple(seated)
+
+
+def _edges(weights: list[float]) -> np.ndarray:
+    total = np.cumsum(np.asarray(weights, np.float64))
+    if not len(total) or not np.isfinite(total[-1]) or total[-1] <= 0 or min(weights) < 0:
+        raise ValueError(f"weights {weights} must not be negative and must not all be 0")
+    return np.asarray(total / total[-1])
+
+
+def _pick(edges: np.ndarray, bits: int) -> int:
+    return min(int(np.searchsorted(edges, bits / 2.0**64, side="right")), len(edges) - 1)
