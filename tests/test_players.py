@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from pvp_ml import players
+from pvp_ml.bundle import make_bundle
 from pvp_ml.errors import UserError
+from pvp_ml.network import NetworkConfig, normalizer_shapes, tensor_shapes
+from pvp_ml.sampling import Choice
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Rule
 
 SPEC = GameSpec(
@@ -115,3 +118,77 @@ def test_unknown_and_unfit_players_are_refused(monkeypatch):
     monkeypatch.setattr(players, "find", lambda name: picky)
     with pytest.raises(UserError, match="'picky' does not play 'duel' — it plays: chess"):
         players.make("picky", SPEC)
+
+
+def bundle_of(network, seed=0):
+    rng = np.random.default_rng(seed)
+    tensors = {
+        n: rng.normal(size=s, scale=0.4).astype(np.float32) for n, s in tensor_shapes(network, SPEC.interface).items()
+    }
+    statistics = {n: np.full(s, 2.0) for n, s in normalizer_shapes(network, SPEC.interface).items()}
+    return make_bundle(SPEC, network, tensors, statistics)
+
+
+def play(player, obs, serials, seats, mask):
+    """Actions [T,B,H] of obs [T,B,D], keys from row and step."""
+    keys = np.arange(obs.shape[0] * obs.shape[1], dtype=np.uint64).reshape(obs.shape[:2]) * np.uint64(7919)
+    return np.stack([player.decide(serials, seats, obs[t], mask, keys[t]) for t in range(len(obs))])
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        NetworkConfig(trunk=(16,)),
+        NetworkConfig(trunk=(16,), frames=(0, 1, 3)),
+        NetworkConfig(trunk=(16,), memory=8),
+        NetworkConfig(trunk=(16,), heads="mlp", head_layers=(8,), memory=4, frames=(0, 2)),
+    ],
+)
+def test_a_bundle_plays_each_match_by_itself(network):
+    rng = np.random.default_rng(3)
+    obs = rng.normal(size=(6, 10, SPEC.obs_size)).astype(np.float32)
+    serials, seats = np.arange(10) // 2, (np.arange(10) % 2).astype(np.int32)
+    mask = np.ones((10, SPEC.mask_size), np.bool_)
+    together = play(players.BundlePlayer(bundle_of(network), SPEC), obs, serials, seats, mask)
+    # the same rows, one match at a time, by a player that has already played other matches under the same numbers
+    other = players.BundlePlayer(bundle_of(network), SPEC)
+    play(other, obs[::-1] + 1.0, serials, seats, mask)
+    other.begin(serials)
+    keys = np.arange(60, dtype=np.uint64).reshape(6, 10) * np.uint64(7919)
+    for row in range(10):
+        one = slice(row, row + 1)
+        alone = [other.decide(serials[one], seats[one], obs[t, one], mask[one], keys[t, one]) for t in range(6)]
+        assert (np.concatenate(alone) == together[:, row]).all()
+    assert len(np.unique(together.reshape(-1, 4), axis=0)) > 3
+
+
+def test_frames_are_stacked_newest_first_from_zeros():
+    network = NetworkConfig(trunk=(16,), frames=(0, 2))
+    bundle = bundle_of(network)
+    obs = np.random.default_rng(4).normal(size=(4, 1, SPEC.obs_size)).astype(np.float32)
+    player = players.BundlePlayer(bundle, SPEC, greedy=True)
+    seen = play(player, obs, np.array([9]), np.zeros(1, np.int32), np.ones((1, SPEC.mask_size), np.bool_))
+    zero = np.zeros_like(obs[0])
+    stacks = [np.concatenate([obs[t], obs[t - 2] if t >= 2 else zero], axis=1) for t in range(4)]
+    actor = players.actor_of(bundle)
+    out = Choice.allocate(actor.heads, 4)
+    actor.act(
+        np.concatenate(stacks), np.ones((4, SPEC.mask_size), np.bool_), np.zeros(4, np.uint64), np.ones(4, bool), out
+    )
+    assert (seen[:, 0] == out.actions).all()
+    player.end(np.array([9]))
+    assert not player._past
+
+
+def test_greedy_ignores_the_keys():
+    player = players.BundlePlayer(bundle_of(NetworkConfig(trunk=(16,))), SPEC, greedy=True)
+    serials, seats, obs, mask, keys = rows(32)
+    first = player.decide(serials, seats, obs, mask, keys)
+    assert (player.decide(serials, seats, obs, mask, keys + np.uint64(1)) == first).all()
+
+
+def test_a_bundle_of_another_game_is_refused():
+    from dataclasses import replace
+
+    with pytest.raises(UserError, match="plays 'duel', not 'chess'"):
+        players.BundlePlayer(bundle_of(NetworkConfig()), replace(SPEC, name="chess"))

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from pvp_ml.bundle import Bundle, require_fit
 from pvp_ml.errors import UserError
 from pvp_ml.match import BoolArray, FloatArray, IntArray
 from pvp_ml.spec import GameSpec
 
 if TYPE_CHECKING:
+    from pvp_ml.forward import Actor
     from pvp_ml.sampling import Heads
 
 GROUP = "pvp_ml.players"
@@ -34,6 +36,9 @@ class Player(Protocol):
 
     def begin(self, serials: SerialArray) -> None:
         """Matches `serials` [n] start now: forget whatever was remembered under these numbers."""
+
+    def end(self, serials: SerialArray) -> None:
+        """Matches `serials` [n] are over: what was remembered of them can go."""
 
     def decide(self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray,
                keys: KeyArray) -> IntArray:  # fmt: skip
@@ -120,6 +125,9 @@ class RandomPlayer:
     def begin(self, serials: SerialArray) -> None:
         """Nothing to forget."""
 
+    def end(self, serials: SerialArray) -> None:
+        """Nothing to forget."""
+
     def decide(self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray,
                keys: KeyArray) -> IntArray:  # fmt: skip
         """Equal logits plus Gumbel noise."""
@@ -142,11 +150,83 @@ class FirstLegalPlayer:
     def begin(self, serials: SerialArray) -> None:
         """Nothing to forget."""
 
+    def end(self, serials: SerialArray) -> None:
+        """Nothing to forget."""
+
     def decide(self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray,
                keys: KeyArray) -> IntArray:  # fmt: skip
         """Equal logits, no noise: ties go to the lowest index."""
         zeros = np.zeros(mask.shape, np.float32)
         return choose_legal(self._spec, self._heads, zeros, mask, zeros, serials)
+
+
+class BundlePlayer:
+    """Plays a bundle's policy with numpy: stacks the frames and keeps the memory that its network wants."""
+
+    def __init__(self, bundle: Bundle, spec: GameSpec, greedy: bool = False) -> None:
+        require_fit(bundle, spec)
+        self._spec = spec
+        self._actor = actor_of(bundle)
+        self._greedy = greedy
+        self._frames = np.array(bundle.network.frames)
+        self._units = bundle.network.memory
+        self._is_plain = len(self._frames) == 1 and not self._units
+        self._past: dict[tuple[int, int], tuple[FloatArray, FloatArray]] = {}  # serial, seat → frames, memory
+
+    def begin(self, serials: SerialArray) -> None:
+        """Matches start from empty frames and an empty memory."""
+        self.end(serials)
+
+    def end(self, serials: SerialArray) -> None:
+        """Forget frames and memory of these matches."""
+        for serial in serials.tolist() if self._past else ():
+            for seat in range(self._spec.seats):
+                self._past.pop((serial, seat), None)
+
+    def decide(self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray,
+               keys: KeyArray) -> IntArray:  # fmt: skip
+        """What the policy draws (or, when greedy, prefers)."""
+        from pvp_ml.sampling import Choice
+
+        rows = len(obs)
+        out = Choice.allocate(self._actor.heads, rows)
+        greedy = np.full(rows, self._greedy)
+        if self._is_plain:
+            empty = self._actor.act(obs, mask, keys, greedy, out)
+        else:
+            pasts = [self._remember(key, row) for key, row in zip(_pairs(serials, seats), obs, strict=True)]
+            stacked = np.stack([frames[self._frames].reshape(-1) for frames, _ in pasts])
+            memory = np.stack([state for _, state in pasts]) if self._units else None
+            empty = self._actor.act(stacked, mask, keys, greedy, out, memory=memory)
+            if memory is not None:
+                for (_, state), new in zip(pasts, memory, strict=True):
+                    state[:] = new
+        _refuse_empty(self._spec, empty, serials)
+        return out.actions
+
+    def _remember(self, key: tuple[int, int], obs: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Push an observation: frames [back+1,D], newest first, zeros before the first; memory [G]."""
+        past = self._past.get(key)
+        if past is None:
+            depth = int(self._frames[-1]) + 1
+            past = (np.zeros((depth, len(obs)), np.float32), np.zeros(self._units, np.float32))
+            self._past[key] = past
+        frames = past[0]
+        frames[1:] = frames[:-1].copy()
+        frames[0] = obs
+        return past
+
+
+def actor_of(bundle: Bundle) -> Actor:
+    """The bundle's policy, ready to act; one thread at a time. The weights are copied: the bundle's stay read-only."""
+    from pvp_ml.forward import Actor
+
+    tensors = {name: tensor.copy() for name, tensor in bundle.tensors.items()}
+    return Actor(bundle.network, bundle.interface, tensors, bundle.normalizer)
+
+
+def _pairs(serials: SerialArray, seats: IntArray) -> list[tuple[int, int]]:
+    return list(zip(serials.tolist(), seats.tolist(), strict=True))
 
 
 def choose_legal(spec: GameSpec, heads: Heads, logits: FloatArray, mask: BoolArray, noise: FloatArray,
@@ -156,12 +236,16 @@ def choose_legal(spec: GameSpec, heads: Heads, logits: FloatArray, mask: BoolArr
 
     out = Choice.allocate(heads, len(mask))
     empty = choose(heads, logits, mask, noise, np.zeros(len(mask), np.bool_), out)
+    _refuse_empty(spec, empty, serials)
+    return out.actions
+
+
+def _refuse_empty(spec: GameSpec, empty: int, serials: SerialArray) -> None:
     if empty >= 0:
         raise UserError(
             f"game '{spec.name}', match {int(serials[empty])}: a head without fallback has no legal choice",
             f"check the game with `pvp-ml game check {spec.name}`",
         )
-    return out.actions
 
 
 RANDOM = PlayerType("random", "every legal choice with equal chance", RandomPlayer)

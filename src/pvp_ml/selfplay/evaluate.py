@@ -1,0 +1,280 @@
+"""N matches of one contestant against another: paired seeds, seats swapped, intervals. No torch.
+
+Match 2k and 2k+1 share seed and scenario and differ only in who sits where, so luck and the advantage of a seat cancel.
+All planned matches are played to their end: counting only those that finish first would favour short ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from pvp_ml import places, players
+from pvp_ml.bundle import Bundle, read_bundle
+from pvp_ml.errors import UserError
+from pvp_ml.match import IDLE, RESTING, AsyncVecGame, Bot, External, MatchPlan, StepBuffers, VecGame
+from pvp_ml.players import BundlePlayer, Player
+from pvp_ml.selfplay.kernels_lanes import row_keys
+from pvp_ml.selfplay.plans import scramble, seat_teams
+from pvp_ml.selfplay.tally import Evaluation, SignalFolds, Tally
+from pvp_ml.spec import GameSpec
+
+STALL_S = 120.0
+_FIRST, _SECOND, _NOBODY = 0, 1, -1
+
+Progress = Callable[[int, int], None]
+"""Called with (matches finished, matches planned)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """Who plays: a bot inside the game, or a player that `make(spec)` builds."""
+
+    name: str
+    bot: str = ""
+    make: Callable[[GameSpec], Player] | None = None
+
+    @classmethod
+    def of_bundle(cls, name: str, bundle: Bundle, greedy: bool = False) -> Contestant:
+        """A policy; `greedy` always takes its preferred choice."""
+        return cls(name, make=lambda spec: BundlePlayer(bundle, spec, greedy))
+
+
+def find_contestant(name: str, spec: GameSpec, working_directory: Path, greedy: bool = False) -> Contestant:
+    """A bot of the game, a scripted player, or a bundle by name or path; 'bot:', 'player:', 'model:' say which."""
+    kind, _, rest = name.partition(":")
+    if kind not in ("bot", "player", "model") or not rest:
+        kind, rest = "", name
+    if kind in ("", "bot") and rest in spec.bots:
+        return Contestant(rest, bot=rest)
+    if kind in ("", "player") and rest in players.names():
+        return Contestant(rest, make=lambda s: players.make(rest, s))
+    path = places.find("models", rest, (".zip",), working_directory) if kind in ("", "model") else None
+    if path is None:
+        bots = ", ".join(spec.bots) or "none"
+        raise UserError(
+            f"'{name}' is neither a bot of '{spec.name}', nor a scripted player, nor a model file",
+            f"bots: {bots}; players: {', '.join(players.names())}; models: `pvp-ml model list`",
+        )
+    return Contestant.of_bundle(path.stem, read_bundle(path), greedy)
+
+
+def evaluate(game: VecGame | AsyncVecGame, first: Contestant, second: Contestant, matches: int, seed: int = 0,
+             scenarios: Sequence[str] = (), progress: Progress | None = None) -> Evaluation:  # fmt: skip
+    """Play `matches` (rounded up to whole rounds of all seatings) and report. `game` must be fresh: nothing queued.
+
+    scenarios: played in turn, round by round; empty means all that the game has.
+    """
+    spec = game.spec
+    names = tuple(scenarios) or tuple(s.name for s in spec.scenarios)
+    for name in names:
+        spec.scenario(name)
+    if matches < 1:
+        raise UserError(f"matches is {matches}", "play at least 1")
+    plans = make_plans(spec, (first, second), matches, seed, names)
+    table = _Table(spec, game.matches, plans, (first, second))
+    game.queue(plans)
+    tell = progress or (lambda done, planned: None)
+    if hasattr(game, "recv"):
+        _play_async(cast(AsyncVecGame, game), table, tell)
+    else:
+        _play(game, table, tell)
+    return table.report(first.name, second.name, seed, names)
+
+
+def make_plans(spec: GameSpec, sides: tuple[Contestant, Contestant], matches: int, seed: int,
+               scenarios: Sequence[str]) -> list[MatchPlan]:  # fmt: skip
+    """Plans in rounds: one seed and scenario a round, one match per seating, the first contestant's team moving on."""
+    occupants = [Bot(side.bot) if side.bot else External(str(i)) for i, side in enumerate(sides)]
+    lineup = tuple(occupants[_FIRST if spec.team_of(seat) == 0 else _SECOND] for seat in range(spec.seats))
+    turns = len(spec.teams) if len({len(team) for team in spec.teams}) == 1 else 1
+    rounds = -(-matches // turns)
+    return [
+        MatchPlan(
+            r * turns + turn, scramble(seed, r), seat_teams(spec.teams, lineup, turn), scenarios[r % len(scenarios)]
+        )
+        for r in range(rounds)
+        for turn in range(turns)
+    ]
+
+
+def _play(game: VecGame, table: _Table, progress: Progress) -> None:
+    out = StepBuffers.allocate(game.spec, game.matches)
+    actions = np.full((game.matches, game.spec.seats, len(game.spec.heads)), IDLE, np.int32)
+    every = np.arange(game.matches)
+    game.start(out)
+    table.seat(every, out.serial)
+    while table.unfinished:
+        table.decide(every, out, actions)
+        game.step(actions, out)
+        table.settle(every, out)
+        progress(table.planned - table.unfinished, table.planned)
+
+
+def _play_async(game: AsyncVecGame, table: _Table, progress: Progress) -> None:
+    out = StepBuffers.allocate(game.spec, game.matches)
+    actions = np.full((game.matches, game.spec.seats, len(game.spec.heads)), IDLE, np.int32)
+    game.start()
+    while table.unfinished:
+        count = game.recv(1, STALL_S, out)
+        if count == 0:
+            raise UserError(f"game '{game.spec.name}' gave no answer for {STALL_S:.0f} s", "see its log")
+        rows = out.match[:count].astype(np.intp)
+        table.settle(rows, out)
+        table.decide(rows, out, actions)
+        playing = out.serial[:count] != RESTING
+        if playing.any():
+            game.send(out.match[:count][playing], actions[:count][playing])
+        progress(table.planned - table.unfinished, table.planned)
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Per contestant: folded signals summed over seats and matches, and choices counted."""
+
+    signals: npt.NDArray[np.float64]  # [2,K]
+    seats: npt.NDArray[np.int64]  # [2]
+    choices: npt.NDArray[np.int64]  # [2,A]
+
+
+class _Table:
+    """The matches in play: who sits where, and what has been counted."""
+
+    def __init__(self, spec: GameSpec, rows: int, plans: list[MatchPlan], sides: tuple[Contestant, ...]) -> None:
+        self._spec = spec
+        self._plans = {plan.serial: plan for plan in plans}
+        self._players = [side.make(spec) if side.make else None for side in sides]
+        self._serial = np.full(rows, RESTING, np.int64)
+        self._seed = np.zeros(rows, np.uint64)
+        self._clock = np.zeros(rows, np.int32)
+        self._side = np.full((rows, spec.seats), _NOBODY, np.int8)
+        self._folds = SignalFolds(spec, rows)
+        self._total = Tally("all")
+        self._scenario: dict[str, Tally] = {}
+        self._team = {t: Tally(f"as team {t}") for t in range(len(spec.teams))}
+        offsets = np.concatenate([[0], np.cumsum(spec.head_sizes)])[:-1]
+        self._offsets = offsets.astype(np.int64)
+        k, a = len(spec.signals), spec.mask_size
+        self._sums = _Sums(np.zeros((2, k)), np.zeros(2, np.int64), np.zeros((2, a), np.int64))
+        self.planned = self.unfinished = len(plans)
+
+    def seat(self, rows: npt.NDArray[np.intp], serials: npt.NDArray[np.int64]) -> None:
+        """Matches `serials` start in these rows."""
+        self._serial[rows] = serials
+        self._clock[rows] = 0
+        self._side[rows] = _NOBODY
+        started = serials[serials != RESTING]
+        for row, serial in zip(rows.tolist(), serials.tolist(), strict=True):
+            if serial != RESTING:
+                plan = self._plans[serial]
+                self._seed[row] = plan.seed
+                self._side[row] = [int(o.id) if isinstance(o, External) else _NOBODY for o in plan.lineup]
+        for player in self._players:
+            if player is not None and len(started):
+                player.begin(started)
+
+    def decide(self, rows: npt.NDArray[np.intp], out: StepBuffers, actions: npt.NDArray[np.int32]) -> None:
+        """Write actions[:len(rows)] for the seats that act."""
+        count = len(rows)
+        keys = np.zeros((count, self._spec.seats), np.uint64)
+        row_keys(self._seed[rows], self._clock[rows], keys)
+        actions[:count] = IDLE
+        acting = np.where(out.acting[:count], self._side[rows], _NOBODY)
+        for side, player in enumerate(self._players):
+            b, s = np.nonzero(acting == side)
+            if player is None or not len(b):
+                continue
+            picked = player.decide(
+                self._serial[rows[b]], s.astype(np.int32), out.obs[b, s], out.mask[b, s], keys[b, s]
+            )  # fmt: skip
+            actions[b, s] = picked
+            np.add.at(self._sums.choices[side], (picked + self._offsets)[picked >= 0], 1)
+
+    def settle(self, rows: npt.NDArray[np.intp], out: StepBuffers) -> None:
+        """Count the step of these rows (out[:len(rows)]) and the matches that it stopped; seat the next ones."""
+        count = len(rows)
+        new = self._serial[rows] == RESTING
+        played = ~new
+        self._clock[rows[played]] += 1
+        self._folds.add(rows[played], out.signals[:count][played], self._clock[rows[played]] == 1)
+        stopped = played & (out.ended[:count] | out.truncated[:count] | (out.faults[:count] != 0))
+        for i in np.flatnonzero(stopped).tolist():
+            self._count(int(rows[i]), i, out)
+        over = self._serial[rows[stopped]]
+        for player in self._players:
+            if player is not None and len(over):
+                player.end(over)
+        begun = stopped | (new & (out.serial[:count] != RESTING))
+        if begun.any():
+            self.seat(rows[begun], out.serial[:count][begun])
+
+    def _count(self, row: int, i: int, out: StepBuffers) -> None:
+        plan = self._plans[int(self._serial[row])]
+        side = self._sides(plan)
+        team = self._spec.team_of(side.index(_FIRST))
+        scenario = self._scenario.setdefault(plan.scenario, Tally(plan.scenario))
+        self.unfinished -= 1
+        for tally in (self._total, scenario, self._team[team]):
+            tally.steps += int(self._clock[row])
+            if out.faults[i]:
+                tally.voids += 1
+                continue
+            tally.truncated += int(out.truncated[i])
+            points = _compare(side, out.result[i].tolist())
+            tally.wins += points > 0
+            tally.ties += points == 0
+            tally.losses += points < 0
+        if not out.faults[i]:
+            folded = self._folds.of(row, int(self._clock[row]))
+            for seat, owner in enumerate(side):
+                self._sums.signals[owner] += folded[seat]
+                self._sums.seats[owner] += 1
+
+    def _sides(self, plan: MatchPlan) -> list[int]:
+        """Seat → contestant, bots included: seatings follow each other serial by serial."""
+        turns = len(self._spec.teams) if len({len(team) for team in self._spec.teams}) == 1 else 1
+        turn = plan.serial % turns
+        return [
+            _FIRST if (self._spec.team_of(seat) + turn) % len(self._spec.teams) == 0 else _SECOND
+            for seat in range(self._spec.seats)
+        ]
+
+    def report(self, first: str, second: str, seed: int, scenarios: Sequence[str]) -> Evaluation:
+        """Everything that was counted."""
+        spec, sums = self._spec, self._sums
+        with np.errstate(invalid="ignore"):
+            means = sums.signals / sums.seats[:, None]
+            totals = [sums.choices[:, o : o + n].sum(1, keepdims=True) for o, n in self._columns()]
+            shares = [
+                sums.choices[:, o : o + n] / np.maximum(t, 1) for (o, n), t in zip(self._columns(), totals, strict=True)
+            ]
+        choices = {
+            head.name: {c: (float(share[0, i]), float(share[1, i])) for i, c in enumerate(head.choices)}
+            for head, share in zip(spec.heads, shares, strict=True)
+        }
+        return Evaluation(
+            game=spec.name,
+            first=first,
+            second=second,
+            seed=seed,
+            total=self._total,
+            by_scenario=tuple(self._scenario[name] for name in scenarios if name in self._scenario),
+            by_team=tuple(tally for tally in self._team.values() if tally.matches + tally.voids),
+            signals=tuple((s, float(means[0, k]), float(means[1, k])) for k, s in enumerate(spec.signals)),
+            choices=choices,
+        )
+
+    def _columns(self) -> list[tuple[int, int]]:
+        return list(zip(self._offsets.tolist(), self._spec.head_sizes, strict=True))
+
+
+def _compare(side: list[int], result: list[int]) -> int:
+    """Sign of first's best result minus second's: two winners (both died) tie; alone, one's own result counts."""
+    first = max(r for r, owner in zip(result, side, strict=True) if owner == _FIRST)
+    second = [r for r, owner in zip(result, side, strict=True) if owner == _SECOND]
+    return (first > max(second)) - (first < max(second)) if second else first

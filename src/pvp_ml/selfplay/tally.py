@@ -1,0 +1,159 @@
+"""Counting matches: points with intervals, signals folded over a match, and the report of an evaluation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pvp_ml.bundle import MatchResult
+from pvp_ml.spec import GameSpec, Signal
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts from the first contestant's side. A void match (the game broke) counts for nobody."""
+
+    label: str
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+    voids: int = 0
+    truncated: int = 0
+    steps: int = 0
+
+    @property
+    def matches(self) -> int:
+        """Matches that count."""
+        return self.wins + self.ties + self.losses
+
+    @property
+    def score(self) -> float:
+        """Share of points; a tie is half a point. 0.5 when nothing counts."""
+        return (self.wins + 0.5 * self.ties) / self.matches if self.matches else 0.5
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson 95 % interval of the score."""
+        return wilson(self.score * self.matches, self.matches)
+
+    def to_json(self) -> dict[str, Any]:
+        """Counts, score and interval."""
+        low, high = self.interval
+        counts = {name: getattr(self, name) for name in ("wins", "ties", "losses", "voids", "truncated")}
+        mean_steps = self.steps / max(1, self.matches + self.voids)
+        return {"label": self.label, "matches": self.matches, **counts, "score": self.score, "low": low, "high": high,
+                "mean_steps": mean_steps}  # fmt: skip
+
+
+def wilson(points: float, trials: int, z: float = 1.959963984540054) -> tuple[float, float]:
+    """Wilson score interval of points / trials; (0, 1) without trials."""
+    if trials == 0:
+        return 0.0, 1.0
+    share, scale = points / trials, 1.0 + z * z / trials
+    centre = (share + z * z / (2 * trials)) / scale
+    half = z / scale * math.sqrt(share * (1.0 - share) / trials + z * z / (4.0 * trials * trials))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What came of it; everything from the first contestant's side."""
+
+    game: str
+    first: str
+    second: str
+    seed: int
+    total: Tally
+    by_scenario: tuple[Tally, ...]
+    by_team: tuple[Tally, ...]  # label "team 0", "team 1": where the first contestant sat
+    signals: tuple[tuple[Signal, float, float], ...]  # mean over matches and seats: first, second
+    choices: dict[str, dict[str, tuple[float, float]]]  # head → choice → share of decisions: first, second
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Table rows: label, matches, won, tied, lost, void, score, interval, steps."""
+        parts = [self.total, *(self.by_scenario if len(self.by_scenario) > 1 else ()), *self.by_team]
+        return [_row(tally) for tally in parts]
+
+    def to_json(self) -> dict[str, Any]:
+        """One JSON object with all of it."""
+        return {
+            "game": self.game,
+            "first": self.first,
+            "second": self.second,
+            "seed": self.seed,
+            **self.total.to_json(),
+            "by_scenario": [tally.to_json() for tally in self.by_scenario],
+            "by_team": [tally.to_json() for tally in self.by_team],
+            "signals": [
+                {"name": s.name, "unit": s.unit, "fold": s.fold, "first": _finite(a), "second": _finite(b)}
+                for s, a, b in self.signals
+            ],
+            "choices": self.choices,
+        }
+
+    def to_result(self, date: str) -> MatchResult:
+        """The line that a bundle carries."""
+        total = self.total
+        low, high = total.interval
+        return MatchResult(opponent=self.second, matches=total.matches, wins=total.wins, ties=total.ties,
+                           losses=total.losses, voids=total.voids, score=total.score, low=low, high=high,
+                           date=date)  # fmt: skip
+
+
+TABLE_HEADER = ("", "matches", "won", "tied", "lost", "void", "score", "95 % interval", "steps")
+
+
+def _row(tally: Tally) -> tuple[str, ...]:
+    low, high = tally.interval
+    counts = (tally.matches, tally.wins, tally.ties, tally.losses, tally.voids)
+    mean_steps = tally.steps / max(1, tally.matches + tally.voids)
+    return (
+        tally.label,
+        *(str(n) for n in counts),
+        f"{tally.score:.1%}",
+        f"{low:.1%} – {high:.1%}",
+        f"{mean_steps:.1f}",
+    )
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+@dataclass(slots=True)
+class SignalFolds:
+    """Signals folded over a match's steps as the spec says (sum, mean, last, max, min)."""
+
+    spec: GameSpec
+    rows: int
+    _value: npt.NDArray[np.float64] = field(init=False, repr=False)  # [rows,S,K]
+
+    def __post_init__(self) -> None:
+        """Zeros; the first step of a match overwrites them."""
+        self._value = np.zeros((self.rows, self.spec.seats, len(self.spec.signals)))
+
+    def add(self, rows: npt.NDArray[np.intp], signals: npt.NDArray[np.float32], first: npt.NDArray[np.bool_]) -> None:
+        """One step's signals [n,S,K] of these rows; `first` [n]: it is their match's first step."""
+        before = self._value[rows]
+        for k, signal in enumerate(self.spec.signals):
+            old, new = before[:, :, k], signals[:, :, k]
+            match signal.fold:
+                case "sum" | "mean":
+                    folded = old + new
+                case "max":
+                    folded = np.maximum(old, new)
+                case "min":
+                    folded = np.minimum(old, new)
+                case _:
+                    folded = new.astype(np.float64)
+            before[:, :, k] = np.where(first[:, None], new, folded)
+        self._value[rows] = before
+
+    def of(self, row: int, steps: int) -> npt.NDArray[np.float64]:
+        """The folded signals [S,K] of the match in this row after that many steps."""
+        scale = np.array([1.0 / max(1, steps) if s.fold == "mean" else 1.0 for s in self.spec.signals])
+        return np.asarray(self._value[row] * scale)
