@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import signal
 import time
 import traceback
 from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -91,7 +91,7 @@ class LocalShards:
         self._members_dir = members_dir
         shapes = blueprint.shapes(self.spec)
         size = memory_bytes(shapes, self.count)
-        self._segment = Segment(None, size) if self.count > 1 else None
+        self._segment = Segment.create(size) if self.count > 1 else None
         buffer = self._segment.buffer if self._segment else bytearray(size)
         self.memories: list[TraineeMemory] = lay_out(buffer, shapes, self.count)
         for memory, (network, interface) in zip(self.memories, shapes, strict=True):
@@ -164,29 +164,30 @@ class LocalShards:
         self._workers = {}
         self.own.collector.game.close()
         if self._segment:
-            self._segment.close()
+            self._segment.remove()
 
     def _spawn(self, rank: int) -> _Worker:
         assert self._segment is not None
-        return _Worker(rank, self._text, self._segment.name, encode(self._mix), self._members_dir)
+        return _Worker(rank, self._text, str(self._segment.path), encode(self._mix), self._members_dir)
 
 
 def worker_main(rank: int, blueprint: str, segment: str, mix: bytes, members: str, pipe: Connection) -> None:
     """A shard's process: build, answer calls, leave when the trainer's end of the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole terminal; the trainer decides what follows
     torch.set_num_threads(1)
+    memory = None
     try:
         plan = Blueprint.model_validate_json(blueprint)
         shapes = plan.shapes(plan.spec())
-        memory = Segment(segment, memory_bytes(shapes, plan.shards))
+        memory = Segment(Path(segment), memory_bytes(shapes, plan.shards))
         shard = plan.build(rank, lay_out(memory.buffer, shapes, plan.shards), decode(mix), None)
         pipe.send_bytes(encode([True, rank]))
         while True:
             method, args = decode(pipe.recv_bytes())
             pipe.send_bytes(encode([True, getattr(shard, method)(*args)]))
     except (EOFError, BrokenPipeError, ConnectionResetError):
-        os._exit(0)  # the trainer is gone; views of the shared memory make an orderly exit noisy
+        if memory:
+            memory.remove()  # the trainer is gone, perhaps killed: leave nothing behind
     except Exception as error:
         with contextlib.suppress(OSError):
             pipe.send_bytes(encode([False, f"{error}\n{traceback.format_exc(limit=8)}"]))
-        os._exit(1)

@@ -1,18 +1,18 @@
 """Memory that the trainer and its shards map together: weights, anchors, statistics, and one gradient per shard.
 
-Only the trainer writes weights, anchors and statistics; each shard writes its own gradient. Where shared memory is too
-small (some containers and WSL), a file is mapped instead.
+Only the trainer writes weights, anchors and statistics; each shard writes its own gradient.
 """
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import shutil
 import tempfile
 from dataclasses import dataclass
-from multiprocessing import resource_tracker, shared_memory
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from pvp_ml.rl.policy import Anchor
 from pvp_ml.spec import Interface
 
 ANCHORS = ("teacher", "magnet")
-Buffer = memoryview | mmap.mmap | bytearray
+Buffer = mmap.mmap | bytearray
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,65 +38,31 @@ class TraineeMemory:
 
 
 class Segment:
-    """A named block of memory; the process that creates it removes it."""
+    """A file that several processes map, in the system's shared memory where that is large enough."""
 
-    def __init__(self, name: str | None, size: int) -> None:
-        self._owner = name is None
-        self._shared: shared_memory.SharedMemory | None = None
-        self._path: Path | None = None
-        if name is None:
-            self._create(size)
-        elif name.startswith("file:"):
-            self._path = Path(name.removeprefix("file:"))
-            self._map(size)
-        else:
-            self._shared = shared_memory.SharedMemory(name)
-            # the tracker of a child would otherwise remove the block when the child ends
-            resource_tracker.unregister(self._shared._name, "shared_memory")  # type: ignore[attr-defined]
-            self.buffer: Buffer = _bytes(self._shared)
-
-    @property
-    def name(self) -> str:
-        """What another process opens it by."""
-        return self._shared.name if self._shared else f"file:{self._path}"
-
-    def _create(self, size: int) -> None:
-        if _shared_bytes_free() > 2 * size:
-            try:
-                self._shared = shared_memory.SharedMemory(create=True, size=size)
-                self.buffer = _bytes(self._shared)
-                return
-            except OSError:
-                self._shared = None
-        handle, path = tempfile.mkstemp(prefix="pvp-ml-", suffix=".mem")
-        os.ftruncate(handle, size)
-        os.close(handle)
-        self._path = Path(path)
-        self._map(size)
-
-    def _map(self, size: int) -> None:
-        assert self._path is not None
-        with self._path.open("r+b") as file:
+    def __init__(self, path: Path, size: int) -> None:
+        self.path = path
+        with path.open("r+b") as file:
             self.buffer = mmap.mmap(file.fileno(), size)
 
-    def close(self) -> None:
-        """Remove the block from the system if this process created it; mapped views stay valid until they are gone."""
-        if not self._owner:
-            return
-        self._owner = False
-        if self._shared:
-            self._shared.unlink()
-        elif self._path:
-            self._path.unlink(missing_ok=True)
+    @classmethod
+    def create(cls, size: int) -> Self:
+        """A new file of zeros; whoever sees the run end removes it."""
+        handle, name = tempfile.mkstemp(prefix=f"pvp-ml-{os.getpid()}-", suffix=".mem", dir=_directory(size))
+        os.ftruncate(handle, size)
+        os.close(handle)
+        return cls(Path(name), size)
+
+    def remove(self) -> None:
+        """Remove the file; what is mapped stays valid until its process ends."""
+        with contextlib.suppress(OSError):  # Windows refuses while it is mapped: the system cleans its temporary files
+            self.path.unlink(missing_ok=True)
 
 
-def _bytes(block: shared_memory.SharedMemory) -> memoryview:
-    assert block.buf is not None, "the block is open"
-    return block.buf
-
-
-def _shared_bytes_free() -> int:
-    return shutil.disk_usage("/dev/shm").free if os.path.isdir("/dev/shm") else 2**62  # noqa: S108
+def _directory(size: int) -> str | None:
+    """Shared memory if the file fits twice, else None: the directory for temporary files (small /dev/shm, WSL)."""
+    shared = "/dev/shm"  # noqa: S108
+    return shared if os.path.isdir(shared) and shutil.disk_usage(shared).free > 2 * size else None
 
 
 def memory_bytes(parts: list[tuple[NetworkConfig, Interface]], shards: int) -> int:
