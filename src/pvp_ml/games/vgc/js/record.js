@@ -1,0 +1,85 @@
+// One row of an answer as bytes. The Python side maps the same fields with a NumPy dtype (games/vgc/frames.py).
+'use strict';
+
+const legal = require('./legal');
+const {writeObservation, writePrivileged, size, privilegedSize} = require('./encode');
+
+const SIGNALS = ['turn', 'foe_fainted', 'own_fainted', 'damage_dealt', 'damage_taken', 'gimmick', 'unavailable', 'decisions'];
+const REWARDS = ['win', 'foe_fainted', 'own_fainted', 'damage_dealt', 'damage_taken', 'foe_statused', 'own_statused'];
+const HEADER = 32;
+
+const align = bytes => Math.ceil(bytes / 8) * 8;
+
+const OFFSETS = (() => {
+  let at = HEADER;
+  const take = bytes => {
+    const start = at;
+    at = align(at + bytes);
+    return start;
+  };
+  return {
+    signals: take(2 * SIGNALS.length * 4), rewards: take(2 * REWARDS.length * 4), obs: take(2 * size * 4),
+    privileged: take(2 * privilegedSize * 4), mask: take(2 * legal.MASK_SIZE), total: take(0),
+  };
+})();
+
+const RECORD_SIZE = OFFSETS.total;
+
+function writeHeader(buffer, at, match) {
+  buffer.writeInt32LE(match.plan.slot, at);
+  buffer.writeInt32LE(match.fault, at + 4);
+  buffer.writeDoubleLE(match.plan.serial, at + 8);
+  buffer.writeInt32LE(match.steps, at + 16);
+  buffer.writeInt32LE(match.tracker.turn, at + 20);
+  buffer.writeUInt8(!match.over && match.isActing(0) ? 1 : 0, at + 24);
+  buffer.writeUInt8(!match.over && match.isActing(1) ? 1 : 0, at + 25);
+  buffer.writeUInt8(match.ended ? 1 : 0, at + 26);
+  buffer.writeUInt8(match.truncated ? 1 : 0, at + 27);
+  buffer.writeInt8(match.result(0), at + 28);
+  buffer.writeInt8(match.result(1), at + 29);
+}
+
+function signalsOf(own, foe, turn) {
+  return {
+    turn, foe_fainted: foe.fainted, own_fainted: own.fainted, damage_dealt: Math.max(-foe.hp, 0),
+    damage_taken: Math.max(-own.hp, 0), gimmick: own.gimmick, unavailable: own.unavailable, decisions: own.decisions,
+    foe_statused: foe.statused, own_statused: own.statused,
+  };
+}
+
+function writeNumbers(buffer, at, match) {
+  const changed = match.changes();
+  for (const seat of [0, 1]) {
+    const facts = signalsOf(changed[seat], changed[1 - seat], match.tracker.turn);
+    facts.win = match.result(seat);
+    SIGNALS.forEach((name, i) => buffer.writeFloatLE(facts[name], at + OFFSETS.signals + 4 * (seat * SIGNALS.length + i)));
+    REWARDS.forEach((name, i) => buffer.writeFloatLE(facts[name], at + OFFSETS.rewards + 4 * (seat * REWARDS.length + i)));
+  }
+}
+
+// Writes the row of `match` at `at`; `buffer` starts at a multiple of 8 and rows keep that alignment.
+function writeRecord(buffer, at, match) {
+  writeHeader(buffer, at, match);
+  writeNumbers(buffer, at, match);
+  const start = buffer.byteOffset + at;
+  const floats = (offset, count) => new Float32Array(buffer.buffer, start + offset, count);
+  const obs = [0, 1].map(seat => floats(OFFSETS.obs + seat * size * 4, size));
+  for (const seat of [0, 1]) {
+    writeObservation(obs[seat], match.perspective(seat), match.plan.format);
+    const request = !match.over && match.isActing(seat) ? match.request(seat) : null;
+    legal.writeMask(request, new Uint8Array(buffer.buffer, start + OFFSETS.mask + seat * legal.MASK_SIZE, legal.MASK_SIZE));
+  }
+  for (const seat of [0, 1]) {
+    writePrivileged(floats(OFFSETS.privileged + seat * privilegedSize * 4, privilegedSize), obs[1 - seat]);
+  }
+}
+
+// A row for a match that cannot be looked at any more: header only, the rest zero.
+function writeFault(buffer, at, plan, fault) {
+  buffer.fill(0, at, at + RECORD_SIZE);
+  buffer.writeInt32LE(plan.slot, at);
+  buffer.writeInt32LE(fault, at + 4);
+  buffer.writeDoubleLE(plan.serial, at + 8);
+}
+
+module.exports = {writeRecord, writeFault, RECORD_SIZE, OFFSETS, SIGNALS, REWARDS};
