@@ -11,6 +11,7 @@ from pvp_ml.match import RESTING, FloatArray, Live, MatchPlan, Member, StepBuffe
 from pvp_ml.rl.rollout import NOBODY
 from pvp_ml.selfplay.deciders import UNDECIDED, Deciders
 from pvp_ml.selfplay.plans import scramble
+from pvp_ml.selfplay.tally import SignalFolds
 from pvp_ml.spec import GameSpec
 
 _GREEDY_CHANNEL = 17
@@ -44,13 +45,7 @@ class Lanes:
         self.greedy: npt.NDArray[np.bool_] = np.zeros(shape, np.bool_)
         self.score: FloatArray = np.zeros(shape, np.float32)
         self._plans: dict[int, MatchPlan] = {}
-        self._folded: FloatArray = np.zeros((*shape, len(spec.signals)), np.float32)
-        folds = [signal.fold for signal in spec.signals]
-        self._summed = np.array([fold in ("sum", "mean") for fold in folds], np.bool_)
-        self._mean = np.array([fold == "mean" for fold in folds], np.bool_)
-        self._last = np.array([fold == "last" for fold in folds], np.bool_)
-        self._top = np.array([fold == "max" for fold in folds], np.bool_)
-        self._low = np.array([fold == "min" for fold in folds], np.bool_)
+        self._folds = SignalFolds(spec, matches)
 
     def expect(self, plans: list[MatchPlan]) -> None:
         """These plans were queued: remember them until their match stops."""
@@ -77,25 +72,12 @@ class Lanes:
 
     def note(self, reward: FloatArray, signals: FloatArray) -> None:
         """Add one step's mixed reward [M,S] and signals [M,S,K]."""
-        first = self.clock == 0
+        self._folds.add(slice(None), signals, self.clock == 0)
         self.clock += 1
         self.score += reward
-        if not signals.shape[2]:
-            return
-        folded = self._folded
-        if self._summed.any():
-            folded[:, :, self._summed] += signals[:, :, self._summed]
-        if self._last.any():
-            folded[:, :, self._last] = signals[:, :, self._last]
-        for picked, better, worst in ((self._top, np.maximum, -np.inf), (self._low, np.minimum, np.inf)):
-            if picked.any():
-                before = np.where(first[:, None, None], worst, folded[:, :, picked])
-                folded[:, :, picked] = better(before, signals[:, :, picked])
 
     def stop(self, row: int, out: StepBuffers) -> Outcome:
         """The match in this row stopped: report it and clear what was counted."""
-        folded = self._folded[row].copy()
-        folded[:, self._mean] /= max(1, int(self.clock[row]))
         outcome = Outcome(
             plan=self._plans.pop(int(self.serial[row])),
             steps=int(self.clock[row]),
@@ -103,10 +85,9 @@ class Lanes:
             score=tuple(float(x) for x in self.score[row]),
             truncated=bool(out.truncated[row]),
             fault=int(out.faults[row]),
-            signals=folded,
+            signals=self._folds.of(row, int(self.clock[row])),
         )
         self.score[row] = 0.0
-        self._folded[row] = 0.0
         return outcome
 
     def waiting(self) -> int:
@@ -121,7 +102,7 @@ class Lanes:
     def state(self) -> dict[str, npt.NDArray[np.generic]]:
         """The arrays that a resumed run needs besides the plans."""
         names = ("serial", "clock", "score")
-        return {name: getattr(self, name).copy() for name in names} | {"folded": self._folded.copy()}
+        return {name: getattr(self, name).copy() for name in names} | {"folded": self._folds.value.copy()}
 
     def restore(self, state: dict[str, npt.NDArray[np.generic]], plans: list[MatchPlan]) -> None:
         """Continue from `state`."""
@@ -130,4 +111,4 @@ class Lanes:
         self.seat(rows, np.asarray(state["serial"], np.int64))
         self.clock[:] = state["clock"]
         self.score[:] = state["score"]
-        self._folded[:] = state["folded"]
+        self._folds.value[:] = state["folded"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -124,36 +124,39 @@ def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-@dataclass(slots=True)
 class SignalFolds:
     """Signals folded over a match's steps as the spec says (sum, mean, last, max, min)."""
 
-    spec: GameSpec
-    rows: int
-    _value: npt.NDArray[np.float64] = field(init=False, repr=False)  # [rows,S,K]
+    def __init__(self, spec: GameSpec, rows: int) -> None:
+        self.value: npt.NDArray[np.float32] = np.zeros((rows, spec.seats, len(spec.signals)), np.float32)
+        folds = [signal.fold for signal in spec.signals]
+        self._added, self._mean, self._last, self._top, self._low = (
+            np.flatnonzero([fold in wanted for fold in folds])
+            for wanted in (("sum", "mean"), ("mean",), ("last",), ("max",), ("min",))
+        )
 
-    def __post_init__(self) -> None:
-        """Zeros; the first step of a match overwrites them."""
-        self._value = np.zeros((self.rows, self.spec.seats, len(self.spec.signals)))
-
-    def add(self, rows: npt.NDArray[np.intp], signals: npt.NDArray[np.float32], first: npt.NDArray[np.bool_]) -> None:
+    def add(
+        self, rows: npt.NDArray[np.intp] | slice, signals: npt.NDArray[np.float32], first: npt.NDArray[np.bool_]
+    ) -> None:
         """One step's signals [n,S,K] of these rows; `first` [n]: it is their match's first step."""
-        before = self._value[rows]
-        for k, signal in enumerate(self.spec.signals):
-            old, new = before[:, :, k], signals[:, :, k]
-            match signal.fold:
-                case "sum" | "mean":
-                    folded = old + new
-                case "max":
-                    folded = np.maximum(old, new)
-                case "min":
-                    folded = np.minimum(old, new)
-                case _:
-                    folded = new.astype(np.float64)
-            before[:, :, k] = np.where(first[:, None], new, folded)
-        self._value[rows] = before
+        if not signals.shape[2]:
+            return
+        value = self.value[rows]  # a view when rows is a slice: the trainer's path copies nothing
+        value[first] = 0.0
+        if len(self._added) == value.shape[2]:
+            value += signals
+        else:
+            value[:, :, self._added] += signals[:, :, self._added]
+        value[:, :, self._last] = signals[:, :, self._last]
+        for picked, better in ((self._top, np.maximum), (self._low, np.minimum)):
+            if len(picked):
+                before = np.where(first[:, None, None], signals[:, :, picked], value[:, :, picked])
+                value[:, :, picked] = better(before, signals[:, :, picked])
+        if not isinstance(rows, slice):
+            self.value[rows] = value
 
-    def of(self, row: int, steps: int) -> npt.NDArray[np.float64]:
+    def of(self, row: int, steps: int) -> npt.NDArray[np.float32]:
         """The folded signals [S,K] of the match in this row after that many steps."""
-        scale = np.array([1.0 / max(1, steps) if s.fold == "mean" else 1.0 for s in self.spec.signals])
-        return np.asarray(self._value[row] * scale)
+        folded: npt.NDArray[np.float32] = self.value[row].copy()
+        folded[:, self._mean] /= max(1, steps)
+        return folded
