@@ -46,7 +46,7 @@ def read(*words: str) -> Whole:
 def test_every_field_is_a_flag():
     assert [(o.flag, o.kind) for o in OPTIONS] == [
         ("--learner.learning-rate", "schedule"),
-        ("--learner.layers", "list of whole number"),
+        ("--learner.layers", "list of whole numbers"),
         ("--learner.normalize", "true/false"),
         ("--learner.device", "auto, cpu"),
         ("--learner.limit", "number or none"),

@@ -73,7 +73,7 @@ class Schedule(ABC):
         if isinstance(data, Schedule):
             return data
         if isinstance(data, int | float | str) and not isinstance(data, bool):
-            return Constant(_finite("", _plain(data)))
+            return Constant(_number("", data))
         if not isinstance(data, Mapping):
             raise ScheduleError(f"a schedule is a number or a mapping with 'type', got {_show(data)}")
         if nesting > MAX_NESTING:
@@ -113,7 +113,7 @@ class Constant(Schedule):
 
     def __post_init__(self) -> None:
         """Only finite numbers."""
-        _finite("value", self.value)
+        _number("value", self.value)
 
     def at(self, progress: Progress, rng: np.random.Generator | None = None, **variables: float) -> float:
         """The value."""
@@ -318,13 +318,6 @@ def _show(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def _finite(name: str, value: object) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300:
-        return float(value)
-    what = f"schedule field '{name}' is {_show(value)}" if name else f"{_show(value)} is not a number"
-    raise ScheduleError(what, "use a finite number")
-
-
 def _plain(value: object) -> object:
     """YAML 1.1 reads `3e-4` as text; a number is a number all the same."""
     if isinstance(value, str) and len(value) <= 40:
@@ -333,8 +326,12 @@ def _plain(value: object) -> object:
     return value
 
 
-def _number(name: str, value: object, nesting: int) -> float:
-    return _finite(name, _plain(value))
+def _number(name: str, value: object, nesting: int = 0) -> float:
+    number = _plain(value)
+    if isinstance(number, int | float) and not isinstance(number, bool) and abs(number) < 1e300:
+        return float(number)
+    what = f"schedule field '{name}' is {_show(value)}" if name else f"{_show(value)} is not a number"
+    raise ScheduleError(what, "use a finite number")
 
 
 def _text(name: str, value: object, nesting: int) -> Expression:
@@ -371,7 +368,7 @@ def _entries(name: str, value: object, limit: int) -> dict[Any, Any]:
 
 def _jumps(name: str, value: object, nesting: int) -> tuple[tuple[float, Schedule], ...]:
     entries = _entries(name, value, MAX_JUMPS).items()
-    return tuple((_finite(name, _plain(key)), Schedule.parse(entry, nesting + 1)) for key, entry in entries)
+    return tuple((_number(name, key), Schedule.parse(entry, nesting + 1)) for key, entry in entries)
 
 
 def _substitutions(name: str, value: object, nesting: int) -> tuple[tuple[str, Schedule], ...]:
@@ -380,9 +377,7 @@ def _substitutions(name: str, value: object, nesting: int) -> tuple[tuple[str, S
 
 
 def _defaults(name: str, value: object, nesting: int) -> tuple[tuple[str, float], ...]:
-    return tuple(
-        (str(key), _number(str(key), number, nesting)) for key, number in _entries(name, value, MAX_JUMPS).items()
-    )
+    return tuple((str(key), _number(str(key), number)) for key, number in _entries(name, value, MAX_JUMPS).items())
 
 
 READERS: dict[str, Callable[[str, object, int], Any]] = {

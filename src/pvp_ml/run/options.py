@@ -157,7 +157,8 @@ def _word(kind: Any) -> str:
     if origin is Literal:
         return ", ".join(str(choice) for choice in get_args(kind))
     if origin in (tuple, list):
-        return f"list of {_word(next(_kinds(get_args(kind)[0])))}"
+        word = _word(next(_kinds(get_args(kind)[0])))
+        return f"list of {word}s" if word.endswith("number") else f"list of {word}"
     if origin in (dict, Mapping):
         return "mapping"
     if isinstance(kind, type) and issubclass(kind, Schedule):

@@ -1,0 +1,47 @@
+# make demo: install and train for two minutes.  make test: install and run the fast tests.  Needs Python 3.11-3.13.
+SHELL := /bin/sh
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && { echo "$$p"; break; }; done)
+BIN := .venv/bin
+# One numeric thread per process: several processes share the cores, and more threads only get in each other's way.
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test check nightly bench docs install install-dev clean
+
+demo: install
+	@$(BIN)/pvp-ml demo
+
+test: install-dev
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not nightly"
+
+check: install-dev
+	@$(BIN)/ruff format --check -q . || { echo "mend with: .venv/bin/ruff format ."; exit 1; }
+	@$(BIN)/ruff check -q .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m pytest -q tests/test_house_rules.py tests/test_generated_docs.py
+
+nightly: install-dev
+	@$(BIN)/python -m pytest -q -m nightly
+
+bench: install-dev
+	@$(BIN)/pvp-ml bench sim --game connect4
+	@$(BIN)/pvp-ml bench train --game connect4
+
+docs: install-dev
+	@$(BIN)/pvp-ml config options --markdown > TRAIN_OPTIONS.md
+
+install: .venv/.installed
+install-dev: .venv/.installed-dev
+
+# A stamp is newer than everything that decides what is installed; while it is, no network is needed.
+.venv/.installed .venv/.installed-dev: pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed; name one with: make PYTHON=/path/to/python3.12"; exit 1; }
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv .venv
+	@echo "installing into .venv (once; torch is the big part)"
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -q -c constraints.txt \
+		-e ".[$(if $(findstring -dev,$@),dev,train)]"
+	@touch .venv/.installed $@
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

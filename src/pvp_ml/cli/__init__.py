@@ -1,0 +1,101 @@
+"""The command line. Each command is a short file of its own and is imported only when it is called.
+
+A mistake that the user can mend is one line on stderr and exit code 2; Ctrl-C is 130.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import os
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App
+from cyclopts.exceptions import CycloptsError
+
+from pvp_ml import __version__
+from pvp_ml.errors import UserError
+
+MISTAKE, INTERRUPTED = 2, 130
+
+COMMANDS = {
+    "train": ("pvp_ml.cli.train:train", "Train an agent, or go on with a run."),
+    "eval": ("pvp_ml.cli.evaluate:evaluate", "Play matches and report win rates with intervals."),
+    "demo": ("pvp_ml.cli.demo:demo", "Two minutes of training, then a verdict: the best first command."),
+    "game": ("pvp_ml.cli.game:app", "List, show and check games."),
+    "model": ("pvp_ml.cli.model:app", "List, inspect and verify model files."),
+    "config": ("pvp_ml.cli.config:app", "Show and compare configurations, list presets and flags."),
+    "bench": ("pvp_ml.cli.bench:app", "Measure speed: the simulation alone, or the whole loop."),
+    "doctor": ("pvp_ml.cli.doctor:doctor", "Check this machine and say what to mend."),
+}
+
+
+def build() -> App:
+    """The commands, none of them imported yet."""
+    app = App(
+        name="pvp-ml",
+        help="Train, evaluate and serve agents for player-versus-player games.",
+        version=__version__,
+        help_epilogue="Begin with: pvp-ml demo",
+    )
+    for name, (place, text) in COMMANDS.items():
+        app.command(place, name=name, help=text)
+    return app
+
+
+def run(words: Sequence[str]) -> int:
+    """Run one command line; returns the exit code."""
+    logging.basicConfig(level=_log_level(), format="%(message)s")
+    try:
+        _check_command(words)
+        result = build()(list(words), print_error=False, exit_on_error=False, result_action="return_value")
+    except UserError as error:
+        return _complain(str(error))
+    except CycloptsError as error:
+        return _complain(" ".join(str(error).split()) + f" — see `pvp-ml {words[0]} --help`")
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away (`pvp-ml … | head`); nothing is left to say, and nobody to say it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return result if isinstance(result, int) else 0
+
+
+def _check_command(words: Sequence[str]) -> None:
+    """A word that is no command, answered without importing every command there is."""
+    if words and not words[0].startswith("-") and words[0] not in COMMANDS:
+        close = difflib.get_close_matches(words[0], COMMANDS, 1)
+        hint = f"did you mean '{close[0]}'?" if close else f"choose from: {', '.join(COMMANDS)}"
+        raise UserError(f"there is no command '{words[0]}'", hint)
+
+
+def _log_level() -> str:
+    level = os.environ.get("LOG_LEVEL", "WARNING").upper()
+    return level if level in logging.getLevelNamesMapping() else "WARNING"
+
+
+def _complain(line: str) -> int:
+    print(f"pvp-ml: {line}", file=sys.stderr)
+    return MISTAKE
+
+
+def main() -> None:
+    """`pvp-ml …`."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def train() -> None:
+    """`train …`: the same as `pvp-ml train …`."""
+    sys.exit(run(["train", *sys.argv[1:]]))
+
+
+def evaluate() -> None:
+    """`eval …`: the same as `pvp-ml eval …`; in most shells `eval` is a builtin, so use the long form."""
+    sys.exit(run(["eval", *sys.argv[1:]]))
+
+
+def serve() -> None:
+    """`serve-api …`: the same as `pvp-ml serve …`."""
+    sys.exit(run(["serve", *sys.argv[1:]]))

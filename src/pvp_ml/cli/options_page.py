@@ -1,0 +1,99 @@
+"""TRAIN_OPTIONS.md, made from the configuration models: `pvp-ml config options --markdown`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
+from typing import Any
+
+from pvp_ml.games import registry
+from pvp_ml.rl.expression import FUNCTIONS
+from pvp_ml.rl.schedule import KINDS, Schedule
+from pvp_ml.run.config import Config, EnvConfig, config_options
+from pvp_ml.run.options import Option, options_of
+from pvp_ml.run.presets import KeyPath
+from pvp_ml.run.settings import section_of
+
+HEADER = """# Training options
+
+Made from the configuration models by `make docs`; do not edit. Every setting is a key in a preset's YAML, in the
+section named before the dot, and a flag of `pvp-ml train`. Flags beat the preset; `pvp-ml config show` prints what
+comes out. Switches are written `--flag`, `--no-flag` or `--flag true`; lists and mappings as YAML:
+`--network.trunk "[128, 128]"`; one entry of a mapping as `--reward.weights.win 1`.
+"""
+
+SCHEDULES = """## Schedules
+
+Where the value is a *schedule*, a plain number is constant, and a mapping changes while the run goes on. Dashes and
+underscores mean the same. `clock` is `rollouts` (default), `steps` (of the environment) or `run` (0 at the start, 1 at
+`run.total_steps`); expressions read it as `t`, and also `steps` and `rollouts`.
+
+| type | fields | value |
+|---|---|---|
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    shared = list(options_of(Config))
+    _, names = config_options(registry.find("connect4"))
+    parts = [HEADER]
+    for section in Config.model_fields:
+        model = section_of(Config, section)
+        intro = (model.__doc__ or "").split("\n\n")[0] if model else ""
+        rows = [option for option in shared if option.path[0] == section]
+        parts.append(f"## {section}\n\n{intro}\n\n{table(rows, names)}")
+    kinds = {kind: " or ".join(f"`{name}`" for name in KINDS if KINDS[name] is kind) for kind in KINDS.values()}
+    lines = [f"| {words} | {_fields(kind)} | {_words(kind)} |" for kind, words in kinds.items()]
+    parts.append(SCHEDULES + "\n".join(lines) + "\n")
+    parts.append(f"Functions in expressions: {', '.join(f'`{name}`' for name in sorted(FUNCTIONS))}.\n")
+    parts.append("## Settings and reward terms of each game\n")
+    parts += games()
+    return "\n".join(parts)
+
+
+def games() -> Iterator[str]:
+    """A part per game: its own settings in `env`, and what its rewards can weigh."""
+    for name in registry.names():
+        game = registry.find(name)
+        if game.name != name:
+            continue
+        options, names = config_options(game)
+        own = [o for o in options if o.path[0] == "env" and o.path[1] not in EnvConfig.model_fields]
+        terms = [alias for alias, path in names.items() if path[:-1] == ("reward", "weights")]
+        settings = table(own, names) if own else "No settings of its own.\n"
+        yield f"### {name}\n\n{settings}\nRewards: {', '.join(f'`--{term}`' for term in terms) or 'none'}.\n"
+
+
+def table(options: Iterable[Option], names: Mapping[str, KeyPath]) -> str:
+    """Options as a Markdown table."""
+    lines = ["| flag | also | value | default | what it does |", "|---|---|---|---|---|"]
+    for option in options:
+        also = " ".join(f"`--{name}`" for name, path in names.items() if path == option.path)
+        default = f"`{default_text(option.default)}`" if default_text(option.default) else ""
+        cells = (f"`{option.flag}`", also, option.kind, default, option.doc)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _fields(kind: type[Schedule]) -> str:
+    return ", ".join(f"`{field.name}`" for field in fields(kind))  # type: ignore[arg-type]
+
+
+def _words(kind: type[Schedule]) -> str:
+    return " ".join((kind.__doc__ or "").split("\n\n")[0].split())
+
+
+def default_text(default: Any) -> str:
+    """A field's default as it would be written in YAML."""
+    if isinstance(default, Schedule):
+        default = default.to_data()
+    if isinstance(default, float):
+        return f"{default:g}"
+    if isinstance(default, dict):
+        return "{" + ", ".join(f"{key}: {default_text(value)}" for key, value in default.items()) + "}"
+    if isinstance(default, tuple | list):
+        return "[" + ", ".join(default_text(item) for item in default) + "]"
+    if isinstance(default, bool):
+        return str(default).lower()
+    return "" if default is None else str(default)
