@@ -1,0 +1,71 @@
+"""Signals: named facts per seat and step, for metrics, breakdowns and reward expressions."""
+
+from __future__ import annotations
+
+from pvp_ml.games.rocket_league import reward_terms as terms
+from pvp_ml.games.rocket_league.facts import Floats, Moment
+from pvp_ml.spec import Signal
+
+SIGNALS: tuple[Signal, ...] = (
+    Signal("touches", doc="touches that began"),
+    Signal("goals", doc="goals of this car"),
+    Signal("team_goals", doc="goals of the team"),
+    Signal("conceded", doc="goals against the team"),
+    Signal("own_goals", doc="own goals of this car"),
+    Signal("shots", doc="shots on goal, as the simulator counts them"),
+    Signal("saves", doc="saves, as the simulator counts them"),
+    Signal("demos", doc="demolitions by this car"),
+    Signal("demoed", doc="demolitions of this car"),
+    Signal("pads", doc="boost pads taken"),
+    Signal("boost_collected", "tanks", doc="boost that came"),
+    Signal("boost_used", "tanks", doc="boost that went"),
+    Signal("boost", "tanks", "mean", doc="boost held"),
+    Signal("speed", "uu/s", "mean"),
+    Signal("supersonic", fold="mean", doc="share of steps at supersonic speed"),
+    Signal("airborne", fold="mean", doc="share of steps in the air"),
+    Signal("distance_to_ball", "uu", "mean"),
+    Signal("ball_speed", "uu/s", "mean"),
+    Signal("ball_y", "uu", "mean", doc="own half negative"),
+    Signal("closest", fold="mean", doc="nobody is closer to the ball"),
+    Signal("touched_last", fold="mean", doc="the last touch was this car's"),
+    Signal("behind_ball", fold="mean", doc="on the own side of the ball"),
+    Signal("turtles", doc="times the car came to lie on its roof"),
+    Signal("turtle_recoveries", doc="back on the wheels within 45 steps"),
+    Signal("turtle_failures", doc="still down after 45 steps"),
+    Signal("turtle_recovery_steps", "steps", doc="sum over recoveries"),
+)
+
+
+def write(moment: Moment, out: Floats) -> None:
+    """Fill out [M,S,K]."""
+    now, counts = moment.now, moment.counts
+    values = (
+        moment.touch,
+        counts[..., 0],
+        moment.scored,
+        moment.conceded,
+        moment.own_goal,
+        counts[..., 2],
+        counts[..., 1],
+        counts[..., 3],
+        moment.new_demoed,
+        counts[..., 4],
+        moment.gained,
+        moment.spent,
+        now.boost,
+        terms.length(now.velocity),
+        now.is_supersonic,
+        ~now.on_ground,
+        terms.length(terms.to_ball(moment)),
+        terms.length(now.ball_velocity),
+        now.ball[..., 1],
+        terms.is_closest(moment),
+        moment.touched_last,
+        terms.is_behind_ball(moment),
+        moment.turtled,
+        moment.recovered,
+        moment.stayed_down,
+        moment.recovery_steps,
+    )
+    for i, value in enumerate(values):
+        out[:, :, i] = value
