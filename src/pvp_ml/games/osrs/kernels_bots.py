@@ -4,6 +4,8 @@ of the previous tick: every `left` here is the value at the end of that tick.
 
 from __future__ import annotations
 
+import numpy as np
+
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.jit import kernel
 from pvp_ml.games.osrs.kernels_actions import set_target
@@ -82,7 +84,7 @@ def style_score(enemy, style):
     else:
         roll = roll_limit(effective_defence(enemy[S.DEF], enemy[S.PRAYERS]), enemy[S.BONUS + S.B_DEF_SLASH])
     weight = 84.0 if protects(enemy[S.PRAYERS], style) else 120.0
-    return hit_chance(9_999_999, roll) * weight / 4.0
+    return np.float64(hit_chance(9_999_999, roll)) * weight / 4.0
 
 
 @kernel

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import hashlib
 
+import numpy as np
+
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.jit import kernel
 
@@ -46,13 +48,13 @@ def bits(match):
 @kernel
 def below(match, bound):
     """A uniform whole number in [0, bound)."""
-    return (bits(match) * bound) >> 32
+    return (bits(match) * int(bound)) >> 32
 
 
 @kernel
 def uniform(match):
     """A uniform number in [0, 1), 32 bits fine."""
-    return bits(match) * (1.0 / 4294967296.0)
+    return np.float64(bits(match)) * (1.0 / 4294967296.0)
 
 
 @kernel

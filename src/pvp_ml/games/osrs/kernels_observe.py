@@ -478,3 +478,52 @@ def observe_dharok(me, opp, match, obs, mask):
     """Fill one seat's 40 observations and 17 mask bits."""
     write_dharok(me, opp, match, obs)
     mask_dharok(me, match, mask)
+
+
+# --- batches ---------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def copy_hidden(obs, hidden, privileged):
+    """1.3: each seat's privileged row holds the opponent's hidden features, in feature order; obs [2,D]."""
+    for k in range(hidden.shape[0]):
+        privileged[0, k] = obs[1, hidden[k]]
+        privileged[1, k] = obs[0, hidden[k]]
+
+
+@kernel
+def observe_match(fighters, match, obs, mask, dharok):
+    """Both seats of one match: obs [2,D], mask [2,A]."""
+    for seat in range(2):
+        if dharok:
+            observe_dharok(fighters[seat], fighters[1 - seat], match, obs[seat], mask[seat])
+        else:
+            observe_nh(fighters[seat], fighters[1 - seat], match, obs[seat], mask[seat])
+
+
+@kernel
+def observe_rows(fighters, matches, hidden, obs, privileged, mask, acting, lo, hi, dharok):
+    """What the rows [lo, hi) see: obs [M,2,D], privileged [M,2,P], mask [M,2,A], acting [M,2]; bots do not act."""
+    for m in range(lo, hi):
+        if matches[m, S.LIVE] == 0:
+            obs[m] = 0.0
+            privileged[m] = 0.0
+            mask[m] = False
+            acting[m] = False
+            continue
+        observe_match(fighters[m], matches[m], obs[m], mask[m], dharok)
+        copy_hidden(obs[m], hidden, privileged[m])
+        for seat in range(2):
+            acting[m, seat] = fighters[m, seat, S.IS_BOT] == 0
+            if not acting[m, seat]:
+                mask[m, seat] = False
+
+
+@kernel
+def observe_finals(fighters, matches, rows, hidden, obs, privileged, dharok):
+    """The last sight of matches that have just stopped, for `rows` [n] of final_obs and final_privileged."""
+    mask = np.zeros((2, NH_CHOICES), np.bool_)
+    for n in range(rows.shape[0]):
+        m = rows[n]
+        observe_match(fighters[m], matches[m], obs[m], mask, dharok)
+        copy_hidden(obs[m], hidden, privileged[m])

@@ -169,5 +169,3 @@ def rest_rows(matches, rows):
     """Rows without a plan rest."""
     for n in range(rows.shape[0]):
         matches[rows[n], S.LIVE] = 0
-
-

@@ -148,3 +148,23 @@ def play_ticks(fighters, matches, drained, actions, dice, outcomes, lo, hi, dhar
         outcomes[m] = RUNNING
         if matches[m, S.LIVE]:
             outcomes[m] = play_tick(fighters[m], matches[m], drained[m], actions[m], dice[m], hit, dharok)
+
+
+@kernel
+def are_in_range(actions, fighters, matches, sizes):
+    """True when every acting seat's actions [M,2,H] are all IDLE or inside their heads."""
+    heads = sizes.shape[0]
+    for m in range(matches.shape[0]):
+        for seat in range(2):
+            if matches[m, S.LIVE] == 0 or fighters[m, seat, S.IS_BOT] != 0:
+                continue
+            idle = 0
+            for h in range(heads):
+                value = actions[m, seat, h]
+                if value == -1:
+                    idle += 1
+                elif value < 0 or value >= sizes[h]:
+                    return False
+            if idle > 0 and idle < heads:
+                return False
+    return True

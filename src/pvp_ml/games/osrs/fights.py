@@ -1,0 +1,198 @@
+"""The two games of this package as others find them: settings, scenarios, description. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from pvp_ml.games.contract import Contract, parse_contract
+from pvp_ml.games.osrs import state, switches
+from pvp_ml.games.osrs.signals import REWARDS, SIGNALS
+from pvp_ml.games.registry import GameConfig, GameType
+from pvp_ml.match import VecGame
+from pvp_ml.spec import GameSpec, Scenario
+
+Build = Literal["PURE", "ZERKER", "MED", "MAXED", "LMS_PURE", "LMS_ZERKER", "LMS_MED"]
+FightType = Literal["drawn", "of-build", "NORMAL", "LMS", "PVP_ARENA"]
+FIGHT_RULES = {
+    "NORMAL": state.FIGHT_NORMAL,
+    "LMS": state.FIGHT_LMS,
+    "PVP_ARENA": state.FIGHT_ARENA,
+    "of-build": state.FIGHT_OF_BUILD,
+    "drawn": state.FIGHT_DRAWN,
+}
+GENERAL_BUILDS: tuple[Build, ...] = ("LMS_PURE", "LMS_ZERKER", "LMS_MED", "PURE", "ZERKER", "MED")
+NH_BUILDS: tuple[Build, ...] = ("PURE", "ZERKER", "MED", "MAXED", "LMS_PURE", "LMS_ZERKER", "LMS_MED")
+MOST_TICKS = 20_000
+"""Below this no stack of ammunition or runes can run out, so amounts need not be counted."""
+
+
+class FightConfig(GameConfig):
+    """Settings of both fights."""
+
+    max_ticks: int = Field(1000, ge=1, le=MOST_TICKS, description="ticks after which a match is truncated")
+    death_match: bool = Field(True, description="end by death only; else a fighter without food ties the match")
+    random_tiles: bool = Field(True, description="random start tiles; else both start on the same fixed tile")
+    switches_on: tuple[str, ...] = Field((), description="rule switches to set to the reference's behaviour")
+    switches_off: tuple[str, ...] = Field((), description="rule switches to set away from the reference's behaviour")
+
+    @field_validator("switches_on", "switches_off")
+    @classmethod
+    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if name not in switches.BY_NAME:
+                raise ValueError(f"there is no switch '{name}'; known: {', '.join(switches.BY_NAME)}")
+        return names
+
+
+class NhConfig(FightConfig):
+    """Settings of the NH fight; the defaults are those of the published general training (2.7)."""
+
+    builds: tuple[Build, ...] = Field(GENERAL_BUILDS, min_length=1, description="builds to draw from, same for both")
+    randomize_gear: bool = Field(True, description="apply the build's gear randomisation, each side its own")
+    fight_type: FightType = Field("drawn", description="drawn uniformly, given by the build, or fixed")
+    only_switch_prayer_when_about_to_attack: bool = Field(False, description="overheads legal only then")
+    only_switch_gear_when_attack_soon: bool = Field(False, description="attacks legal only when ready")
+    allow_smite: bool = Field(False, description="Smite is legal")
+    allow_redemption: bool = Field(False, description="Redemption is legal")
+    allow_moving_if_can_attack: bool = Field(False, description="moving is legal while an attack is ready")
+
+
+class DharokConfig(FightConfig):
+    """Settings of the Dharok fight."""
+
+
+Parameters = tuple[tuple[str, str | int | float | bool], ...]
+
+NH_SCENARIOS: tuple[Scenario, ...] = (
+    Scenario("default", (), "the settings of the game as configured"),
+    *(
+        Scenario(f"build-{build.lower().replace('_', '-')}", (("builds", build),), f"both sides are {build}")
+        for build in NH_BUILDS
+    ),
+    Scenario("normal", (("fight_type", "NORMAL"),), "fight type NORMAL"),
+    Scenario("lms", (("fight_type", "LMS"),), "fight type LMS"),
+    Scenario("pvp-arena", (("fight_type", "PVP_ARENA"),), "fight type PVP_ARENA"),
+    Scenario("plain-gear", (("randomize_gear", False),), "gear as listed"),
+    Scenario(
+        "reference-defaults",
+        (
+            ("builds", "PURE"),
+            ("randomize_gear", False),
+            ("fight_type", "of-build"),
+            ("only_switch_prayer_when_about_to_attack", True),
+            ("only_switch_gear_when_attack_soon", True),
+            ("allow_smite", True),
+            ("allow_redemption", True),
+            ("allow_moving_if_can_attack", False),
+        ),
+        "the reference's reset parameters when none are given (2.7)",
+    ),
+    Scenario("food-race", (("death_match", False),), "also tied when a side has no food left"),
+    Scenario("live-game", (("live", True),), "the corrections towards the live game (section 8)"),
+)
+DHAROK_SCENARIOS: tuple[Scenario, ...] = (
+    Scenario("default", (), "the settings of the game as configured"),
+    Scenario("food-race", (("death_match", False),), "also tied when a side has no food left"),
+    Scenario("live-game", (("live", True),), "the corrections towards the live game (section 8)"),
+)
+
+
+@cache
+def contract(name: str) -> Contract:
+    """The packaged contract; a working directory cannot replace what the kernels write."""
+    path = resources.files("pvp_ml").joinpath("contracts", "environments", f"{name}.json")
+    return parse_contract(path.read_bytes(), name)
+
+
+def _settings(config: FightConfig) -> Parameters:
+    flat = ((key, ",".join(value) if isinstance(value, tuple) else value) for key, value in config)
+    return tuple(flat)
+
+
+def nh_spec(config: NhConfig) -> GameSpec:
+    """The NH fight as configured."""
+    told = contract("NhEnv")
+    return GameSpec(
+        name="nh",
+        version=1,
+        teams=((0,), (1,)),
+        blocks=(told.observation,),
+        privileged=(told.hidden,),
+        heads=told.heads,
+        rewards=REWARDS,
+        signals=SIGNALS,
+        max_steps=config.max_ticks,
+        bots=("nh-bot",),
+        scenarios=NH_SCENARIOS,
+        parameters=_settings(config),
+    )
+
+
+def dharok_spec(config: DharokConfig) -> GameSpec:
+    """The Dharok fight as configured."""
+    told = contract("DharokEnv")
+    return GameSpec(
+        name="dharok",
+        version=1,
+        teams=((0,), (1,)),
+        blocks=(told.observation,),
+        privileged=(told.hidden,),
+        heads=told.heads,
+        rewards=REWARDS,
+        signals=SIGNALS,
+        max_steps=config.max_ticks,
+        bots=("dharok-bot",),
+        scenarios=DHAROK_SCENARIOS,
+        parameters=_settings(config),
+    )
+
+
+def _announce_compile() -> None:
+    from pvp_ml.games.osrs import jit
+
+    if not jit.is_compiled_before():
+        sys.stderr.write("pvp-ml: compiling the OSRS fights, once, about a minute …\n")
+        sys.stderr.flush()
+
+
+def build_nh(config: NhConfig, matches: int) -> VecGame:
+    """M NH fights side by side."""
+    _announce_compile()
+    from pvp_ml.games.osrs.game import OsrsGame
+
+    return OsrsGame(nh_spec(config), config, matches)
+
+
+def build_dharok(config: DharokConfig, matches: int) -> VecGame:
+    """M Dharok fights side by side."""
+    _announce_compile()
+    from pvp_ml.games.osrs.game import OsrsGame
+
+    return OsrsGame(dharok_spec(config), config, matches)
+
+
+NH = GameType(
+    name="nh",
+    title="OSRS no-honour fight (NH)",
+    config=NhConfig,
+    spec=nh_spec,
+    build=build_nh,
+    aliases=("NhEnv",),
+    status="thoroughly tested",
+    symmetric=True,
+)
+DHAROK = GameType(
+    name="dharok",
+    title="OSRS Dharok edge-style fight",
+    config=DharokConfig,
+    spec=dharok_spec,
+    build=build_dharok,
+    aliases=("DharokEnv",),
+    status="tested",
+    symmetric=True,
+)

@@ -1,0 +1,250 @@
+"""M fights side by side: the queue of plans, the arrays of all rows, and the kernels called in order."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pvp_ml.errors import UserError
+from pvp_ml.games.legal import check_actions
+from pvp_ml.games.osrs import kernels_observe, kernels_reset, kernels_signals, kernels_tick, switches, view
+from pvp_ml.games.osrs import state as S
+from pvp_ml.games.osrs.fights import FIGHT_RULES, FightConfig, NhConfig
+from pvp_ml.games.osrs.kernels_dice import keys_of
+from pvp_ml.match import LOSS, RESTING, TIE, WIN, ActionError, Bot, IntArray, MatchPlan, StepBuffers
+from pvp_ml.spec import GameSpec
+
+MAGIC = b"pvp-ml osrs snapshot 1\n"
+BOT_CODES = {"nh-bot": S.BOT_NH, "dharok-bot": S.BOT_DHAROK}
+RESULTS = np.array([(TIE, TIE), (WIN, LOSS), (LOSS, WIN), (TIE, TIE), (TIE, TIE)], np.int8)
+"""Result of seats 0 and 1 by outcome; a truncated match counts as a tie."""
+
+
+class _Queued(NamedTuple):
+    """What a plan means to the game."""
+
+    serial: int
+    seed: int
+    scenario: int
+    bot_0: int
+    bot_1: int
+
+
+class OsrsGame:
+    """A VecGame over NH or Dharok fights. State: `fighters` [M,2,F] and `state` [M,G] int32, `drained` [M,2] float64."""
+
+    def __init__(self, spec: GameSpec, config: FightConfig, matches: int) -> None:
+        if matches < 1:
+            raise UserError(f"game '{spec.name}': {matches} matches", "at least 1")
+        self.spec, self.matches, self.config = spec, matches, config
+        self.dharok = spec.name == "dharok"
+        self.fighters = np.zeros((matches, 2, S.FIGHTER_SIZE), np.int32)
+        self.state = np.zeros((matches, S.MATCH_SIZE), np.int32)
+        self.drained = np.zeros((matches, 2), np.float64)
+        self.dice = np.zeros((matches, 0, 0), np.int32)
+        self.serials = np.full(matches, RESTING, np.int64)
+        self._scenarios = np.zeros(matches, np.int64)
+        self._outcomes = np.zeros(matches, np.int32)
+        self._queue: deque[_Queued] = deque()
+        self._templates = np.stack([template(config, dict(s.parameters), self.dharok) for s in spec.scenarios])
+        self._hidden = np.array([i for i, f in enumerate(spec.features) if f.partial], np.int64)
+        self._sizes = np.array(spec.head_sizes, np.int32)
+
+    def queue(self, plans: Sequence[MatchPlan]) -> None:
+        """Append plans; rows take them in order as they become free."""
+        self._queue.extend([self._read(plan) for plan in plans])
+
+    def _read(self, plan: MatchPlan) -> _Queued:
+        if len(plan.lineup) != self.spec.seats:
+            raise UserError(f"plan {plan.serial}: lineup of {len(plan.lineup)}, game '{self.spec.name}' has 2 seats")
+        bots = []
+        for occupant in plan.lineup:
+            if isinstance(occupant, Bot) and occupant.name not in self.spec.bots:
+                raise UserError(
+                    f"game '{self.spec.name}' has no bot '{occupant.name}'", f"bots: {', '.join(self.spec.bots)}"
+                )
+            bots.append(BOT_CODES[occupant.name] if isinstance(occupant, Bot) else S.BOT_NONE)
+        scenario = self.spec.scenarios.index(self.spec.scenario(plan.scenario))
+        return _Queued(plan.serial, plan.seed, scenario, *bots)
+
+    def start(self, out: StepBuffers) -> None:
+        """Give each row a plan and write its first observation."""
+        self.state[:] = 0
+        self.serials[:] = RESTING
+        for array in (out.signals, out.reward, out.ended, out.truncated, out.faults):
+            array[...] = 0
+        self._fill_rows()
+        self._show(out)
+
+    def step(self, actions: IntArray, out: StepBuffers) -> None:
+        """Play one tick in every row that has a match."""
+        actions = self._checked(actions)
+        m, outcomes = self.matches, self._outcomes
+        kernels_tick.play_ticks(
+            self.fighters, self.state, self.drained, actions, self.dice, outcomes, 0, m, self.dharok
+        )
+        kernels_signals.report_rows(self.fighters, self.state, outcomes, out.signals, out.reward, 0, m)
+        out.faults[...] = 0
+        np.equal(outcomes, kernels_tick.TRUNCATED, out=out.truncated)
+        np.not_equal(outcomes, kernels_tick.RUNNING, out=out.ended)
+        stopped = np.flatnonzero(out.ended)
+        out.ended[...] &= ~out.truncated
+        if len(stopped):
+            kernels_observe.observe_finals(
+                self.fighters, self.state, stopped, self._hidden, out.final_obs, out.final_privileged, self.dharok
+            )
+            out.result[stopped] = RESULTS[outcomes[stopped]]
+            self.state[stopped, S.LIVE] = 0
+            self.serials[stopped] = RESTING
+        self._fill_rows()
+        self._show(out)
+
+    def _checked(self, actions: IntArray) -> IntArray:
+        """The actions as the kernels take them; wrong ones raise ActionError and change nothing."""
+        shape = (self.matches, 2, len(self._sizes))
+        good = isinstance(actions, np.ndarray) and actions.dtype.kind in "iu" and actions.shape == shape
+        if good:
+            given = np.ascontiguousarray(actions, np.int32) if actions.dtype != np.int64 else actions
+            good = kernels_tick.are_in_range(given, self.fighters, self.state, self._sizes)
+        if not good:
+            check_actions(self.spec, actions, self._acting())
+            raise ActionError(f"game '{self.spec.name}': actions {actions.dtype} hold values beyond int32")
+        return np.ascontiguousarray(actions, np.int32)
+
+    def _acting(self) -> npt.NDArray[np.bool_]:
+        return (self.state[:, S.LIVE] != 0)[:, None] & (self.fighters[:, :, S.IS_BOT] == 0)
+
+    def _fill_rows(self) -> None:
+        """Start the next plans in the free rows, lowest row first."""
+        if not self._queue:
+            return
+        free = np.flatnonzero(self.serials == RESTING)[: len(self._queue)]
+        if len(free) == 0:
+            return
+        plans = [self._queue.popleft() for _ in free]
+        self.serials[free] = [plan.serial for plan in plans]
+        self._scenarios[free] = [plan.scenario for plan in plans]
+        kernels_reset.start_rows(
+            self.fighters,
+            self.state,
+            self.drained,
+            free,
+            self._templates[self._scenarios[free]],
+            np.array([keys_of(plan.seed) for plan in plans], np.int32),
+            np.array([(plan.bot_0, plan.bot_1) for plan in plans], np.int32),
+        )
+
+    def _show(self, out: StepBuffers) -> None:
+        out.match[...] = np.arange(self.matches)
+        out.serial[...] = self.serials
+        kernels_observe.observe_rows(
+            self.fighters,
+            self.state,
+            self._hidden,
+            out.obs,
+            out.privileged,
+            out.mask,
+            out.acting,
+            0,
+            self.matches,
+            self.dharok,
+        )
+
+    def snapshot(self) -> bytes:
+        """The state of all rows and the queue; `restore` continues bit for bit."""
+        head = {
+            "digest": self.spec.game_digest,
+            "matches": self.matches,
+            "columns": [S.FIGHTER_SIZE, S.MATCH_SIZE],
+            "serials": self.serials.tolist(),
+            "scenarios": self._scenarios.tolist(),
+            "queue": [list(plan) for plan in self._queue],
+        }
+        return b"".join([MAGIC, json.dumps(head).encode(), b"\n", *(array.tobytes() for array in self._arrays())])
+
+    def _arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        return self.fighters, self.state, self.drained
+
+    def restore(self, data: bytes) -> None:
+        """Continue from a snapshot of a game with the same digest and M; refuses anything else."""
+        head, body = _read_snapshot(data)
+        wanted = {
+            "digest": self.spec.game_digest,
+            "matches": self.matches,
+            "columns": [S.FIGHTER_SIZE, S.MATCH_SIZE],
+        }
+        for key, value in wanted.items():
+            if head.get(key) != value:
+                raise UserError(f"snapshot of another game: {key} is {head.get(key)}, here {value}"[:300])
+        if len(body) != sum(array.nbytes for array in self._arrays()):
+            raise UserError(f"snapshot of game '{self.spec.name}' is cut short: {len(body)} bytes of state")
+        serials = np.array(head["serials"], np.int64)
+        scenarios = np.array(head["scenarios"], np.int64)
+        queue = [_Queued(*plan) for plan in head["queue"]]
+        start = 0
+        for array in self._arrays():
+            part = np.frombuffer(body, array.dtype, array.size, start).reshape(array.shape)
+            array[...] = part
+            start += array.nbytes
+        self.serials[:], self._scenarios[:] = serials, scenarios
+        self._queue = deque(queue)
+
+    def view(self, match: int) -> dict[str, Any]:
+        """One row's fight for people, as JSON."""
+        if not 0 <= match < self.matches:
+            raise UserError(f"there is no match {match}", f"0 to {self.matches - 1}")
+        serial = int(self.serials[match])
+        if serial == RESTING:
+            return {"game": self.spec.name, "serial": None, "resting": True}
+        scenario = self.spec.scenarios[int(self._scenarios[match])].name
+        told = view.describe(self.fighters[match], self.state[match])
+        return {"game": self.spec.name, "serial": serial, "scenario": scenario, **told}
+
+    def close(self) -> None:
+        """Nothing outside the process to free."""
+
+
+def template(config: FightConfig, overrides: dict[str, Any], dharok: bool) -> IntArray:
+    """The match row of a scenario before anything is drawn: settings and switches."""
+    row = np.zeros(S.MATCH_SIZE, np.int32)
+    told = {**config.model_dump(), **overrides}
+    row[S.MAX_TICKS] = told["max_ticks"]
+    row[S.DEATH_MATCH] = told["death_match"]
+    row[S.RANDOM_TILES] = told["random_tiles"]
+    for switch in switches.SWITCHES:
+        value = switch.live if told.get("live") else switch.reference
+        value = (value or switch.name in config.switches_on) and switch.name not in config.switches_off
+        row[switch.column] = value
+    if dharok or not isinstance(config, NhConfig):
+        row[S.BUILD_OPTIONS] = 1 << S.BUILDS.index("DHAROK")
+        return row
+    builds = told["builds"]
+    for build in builds.split(",") if isinstance(builds, str) else builds:
+        row[S.BUILD_OPTIONS] |= 1 << S.BUILDS.index(build)
+    row[S.RANDOM_GEAR] = told["randomize_gear"]
+    row[S.FIGHT_RULE] = FIGHT_RULES[told["fight_type"]]
+    row[S.PRAYER_GATE] = told["only_switch_prayer_when_about_to_attack"]
+    row[S.GEAR_GATE] = told["only_switch_gear_when_attack_soon"]
+    row[S.ALLOW_SMITE] = told["allow_smite"]
+    row[S.ALLOW_REDEMPTION] = told["allow_redemption"]
+    row[S.ALLOW_MOVING] = told["allow_moving_if_can_attack"]
+    return row
+
+
+def _read_snapshot(data: bytes) -> tuple[dict[str, Any], bytes]:
+    head, newline, body = data[len(MAGIC) :].partition(b"\n")
+    if not data.startswith(MAGIC) or not newline:
+        raise UserError("these bytes are not a snapshot of an OSRS fight")
+    try:
+        told = json.loads(head)
+    except ValueError as error:
+        raise UserError(f"the snapshot's head is not JSON: {str(error)[:120]}") from error
+    keys = {"digest", "matches", "columns", "serials", "scenarios", "queue"}
+    if not isinstance(told, dict) or set(told) != keys:
+        raise UserError("the snapshot's head has other keys than a snapshot of an OSRS fight")
+    return told, body
