@@ -128,6 +128,27 @@ class Actor:
                 empty = low + bad
         return empty
 
+    def explain(self, obs: FloatArray, mask: BoolArray, noise: FloatArray, out: Choice,
+                memory: FloatArray | None = None) -> FloatArray:  # fmt: skip
+        """`act` with given noise [B,A]: 0 in a head's columns takes what it prefers.
+
+        Returns [B,A]: the logits of each head given the picks before it, so that probabilities can be told.
+        """
+        logits = np.empty(mask.shape, np.float32)
+        offset = self.heads.offset
+        for low in range(0, len(obs), CHUNK):
+            rows = slice(low, min(low + CHUNK, len(obs)))
+            part = Choice(out.actions[rows], out.log_prob[rows], out.legal[rows])
+            features = self._features(self._input(obs[rows]), None if memory is None else memory[rows])
+            self._choose(features, mask[rows], noise[rows], np.zeros(len(features), np.bool_), part)
+            given = logits[rows]
+            given[:] = self._buffer("logits" if self._head_layers else "head", len(features), mask.shape[1])
+            if len(self._table):
+                for h in range(self.heads.count - 1):
+                    picks = offset[h] + part.actions[:, h]
+                    given[:, offset[h + 1] :] += self._table[picks, offset[h + 1] :]
+        return logits
+
     def values(
         self, obs: FloatArray, privileged: FloatArray | None = None, memory: FloatArray | None = None
     ) -> FloatArray:
