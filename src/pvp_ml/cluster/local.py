@@ -149,6 +149,11 @@ class LocalShards:
         for rank in ranks:
             self._workers[rank].answer(START_TIMEOUT_S)
 
+    def take_wait(self) -> float:
+        """Seconds that this process waited for others since it was last asked."""
+        waited, self.wait_seconds = self.wait_seconds, 0.0
+        return waited
+
     def use_mix(self, mix: LineupMix) -> None:
         """Draw lineups from this mix from now on."""
         self._mix = mix

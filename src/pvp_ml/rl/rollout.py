@@ -88,13 +88,17 @@ class Rollout:
 
     def carry(self) -> None:
         """Copy the rows that are still open to index 0; call it after learning, before `begin`."""
-        self.owner[0] = self.seated[0] = NOBODY
-        self.reward[0] = 0.0
+        self.drop()
         t, m, s = np.nonzero(self._state == OPEN)
         for name in _CARRIED:
             array = getattr(self, name)
             array[0, m, s] = array[t, m, s]
         self.reward[0, m, s] = self._collected[t, m, s]
+
+    def drop(self) -> None:
+        """Carry nothing over."""
+        self.owner[0] = self.seated[0] = NOBODY
+        self.reward[0] = 0.0
 
     def advantages(self, scale: FloatArray, gamma: FloatArray, lam: FloatArray) -> None:
         """Generalised advantages of all lanes; each trainee has its own reward scale, γ and λ ([trainees])."""

@@ -95,6 +95,15 @@ class Learning:
         self.shards.call("refresh")
         return metrics
 
+    def recover(self, ranks: list[int]) -> None:
+        """Start new shards for lost ones; what all shards have collected is dropped, since its sums are incomplete."""
+        drawn = max(self.shards.own.drawn(), 1)
+        self.shards.replace(ranks)
+        for trainee in self.trainees.values():
+            trainee.gradient.zero_()
+        self.shards.call("drop")
+        self.shards.call("skip_plans", drawn)
+
     def _learn_one(self, trainee: Trainee, index: int, facts: list[RowFacts], progress: Progress) -> dict[str, float]:
         rows = sum(fact.rows for fact in facts)
         metrics = {"ppo/rows": float(rows)}

@@ -63,7 +63,7 @@ class Collector:
         self._keys = np.zeros((m, spec.seats), np.uint64)
         self._choice = Choice.allocate(deciders[0].heads, m * spec.seats) if isinstance(deciders[0], Actor) else None
         self._value = np.zeros(m * spec.seats, np.float32)
-        self._is_started = False
+        self.is_started = False
 
     def _view(self, t: int) -> StepBuffers:
         """Buffers through which the game writes index t of the rollout."""
@@ -77,7 +77,7 @@ class Collector:
         """One rollout: T steps of every match."""
         report = Report(terms=np.zeros(len(self.spec.rewards)))
         last = self.rollout.shape.steps + 1
-        if self._is_started:
+        if self.is_started:
             self.rollout.begin()
         else:
             self._start()
@@ -103,7 +103,7 @@ class Collector:
         self.game.start(out)
         self.lanes.seat(np.arange(self.game.matches), out.serial)
         self._own(1)
-        self._is_started = True
+        self.is_started = True
 
     def _top_up(self) -> None:
         """Keep enough plans queued that no row rests, however many matches stop at once."""

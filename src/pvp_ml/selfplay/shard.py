@@ -171,18 +171,44 @@ class Shard:
         """Learning is over: keep the rows whose next decision has not come."""
         self.collector.rollout.carry()
 
+    def drop(self) -> None:
+        """Forget the rollout without learning from it; matches go on."""
+        self.collector.rollout.drop()
+
     def refresh(self) -> None:
         """Observation statistics changed."""
         for actor in self.collector.deciders.live.values():
             actor.refresh()
 
-    def state(self) -> dict[str, npt.NDArray[Any]]:
-        """All arrays that the next rollout of this shard depends on."""
-        state = {f"rollout/{k}": v for k, v in self.collector.rollout.state().items()}
-        state |= {f"lanes/{k}": v for k, v in self.collector.lanes.state().items()}
-        state["running"] = self._running.copy()
-        state["drawn"] = np.array([self.collector.plans.drawn], np.int64)
-        return state
+    def state(self) -> dict[str, Any]:
+        """All that the next rollout of this shard depends on besides weights and statistics."""
+        collector = self.collector
+        return {
+            "rollout": collector.rollout.state(),
+            "lanes": collector.lanes.state(),
+            "running": self._running.copy(),
+            "plans": collector.lanes.plans,
+            "drawn": collector.plans.drawn,
+            "game": collector.game.snapshot(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from `state`, bit for bit."""
+        collector = self.collector
+        collector.game.restore(state["game"])
+        collector.rollout.restore(state["rollout"])
+        collector.lanes.restore(state["lanes"], state["plans"])
+        collector.plans.drawn = state["drawn"]
+        self._running[:] = state["running"]
+        collector.is_started = True
+
+    def skip_plans(self, drawn: int) -> None:
+        """Begin with later plans, because earlier ones were played by a run that this one continues."""
+        self.collector.plans.drawn = max(self.collector.plans.drawn, drawn)
+
+    def drawn(self) -> int:
+        """Plans drawn so far."""
+        return self.collector.plans.drawn
 
 
 def _sums(values: FloatArray) -> tuple[float, float]:

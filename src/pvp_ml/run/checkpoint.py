@@ -1,0 +1,101 @@
+"""A run's whole state as files, and back. What is in them decides everything that the run does next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+
+from pvp_ml.cluster.codec import decode, encode
+from pvp_ml.cluster.local import LocalShards
+from pvp_ml.errors import UserError
+from pvp_ml.forward import Array
+from pvp_ml.rl.schedule import Progress
+from pvp_ml.rl.trainee import Trainee
+from pvp_ml.run.learning import Learning
+from pvp_ml.run.store import Checkpoint
+
+MAIN = "main"
+
+
+def pack(learning: Learning, progress: Progress, seconds: float, extra: Mapping[str, Any]) -> dict[str, bytes]:
+    """File name → bytes. `extra` is JSON that the caller wants back (league, phase)."""
+    files: dict[str, bytes] = {}
+    for i, (name, trainee) in enumerate(learning.trainees.items()):
+        files |= _pack_trainee(_prefix(name), trainee, learning.shards.memories[i].anchors["magnet"].flat.numpy(),
+                               learning.shards.memories[i].anchors["magnet"].normalizer)  # fmt: skip
+    for rank, state in enumerate(learning.shards.call("state")):
+        files[f"shard-{rank}.bin"] = encode(state)
+    facts = {
+        "steps": progress.steps,
+        "rollouts": progress.rollouts,
+        "seconds": seconds,
+        "shards": learning.shards.count,
+        "extra": dict(extra),
+    }
+    files["progress.json"] = json.dumps(facts, sort_keys=True, indent=1).encode()
+    return files
+
+
+def unpack(learning: Learning, checkpoint: Checkpoint) -> tuple[Progress, float, dict[str, Any]]:
+    """Continue from a checkpoint: progress, seconds trained so far, and the extra JSON."""
+    files = checkpoint.files
+    facts = json.loads(files["progress.json"])
+    for i, (name, trainee) in enumerate(learning.trainees.items()):
+        if f"{_prefix(name)}policy.safetensors" in files:
+            _unpack_trainee(_prefix(name), trainee, files)
+            magnet = learning.shards.memories[i].anchors["magnet"]
+            kept = safetensors.numpy.load(files[f"{_prefix(name)}magnet.safetensors"])
+            magnet.flat.numpy()[:] = kept.pop("flat")
+            for key, array in magnet.normalizer.items():
+                array[:] = kept[key]
+    _restore_shards(learning.shards, files, int(facts["shards"]))
+    learning.shards.call("refresh")
+    return Progress(facts["steps"], facts["rollouts"]), float(facts["seconds"]), facts["extra"]
+
+
+def _restore_shards(shards: LocalShards, files: Mapping[str, bytes], saved: int) -> None:
+    """Matches in play go on when the number of shards is the same; otherwise new ones start with later plans."""
+    states = [decode(files[f"shard-{rank}.bin"]) for rank in range(saved)]
+    if saved == shards.count:
+        shards.scatter("restore", [(state,) for state in states])
+        return
+    played = sum(state["drawn"] for state in states)
+    shards.call("skip_plans", -(-played // shards.count))
+
+
+def _prefix(name: str) -> str:
+    return "" if name == MAIN else f"{name}."
+
+
+def _pack_trainee(
+    prefix: str, trainee: Trainee, magnet: Array, magnet_statistics: Mapping[str, Array]
+) -> dict[str, bytes]:
+    save = safetensors.numpy.save
+    return {
+        f"{prefix}policy.safetensors": save(
+            {name: np.ascontiguousarray(a) for name, a in trainee.policy.tensors().items()}
+        ),
+        f"{prefix}normalizer.safetensors": save({name: a.copy() for name, a in trainee.policy.normalizer.items()}),
+        f"{prefix}optimizer.safetensors": save(trainee.state()),
+        f"{prefix}magnet.safetensors": save({"flat": magnet, **{k: a.copy() for k, a in magnet_statistics.items()}}),
+    }
+
+
+def _unpack_trainee(prefix: str, trainee: Trainee, files: Mapping[str, bytes]) -> None:
+    weights = safetensors.numpy.load(files[f"{prefix}policy.safetensors"])
+    own = trainee.policy.tensors()
+    if {k: v.shape for k, v in weights.items()} != {k: v.shape for k, v in own.items()}:
+        raise UserError(
+            f"the checkpoint's weights of '{trainee.name}' have another shape than this network",
+            "resume with the run's own config, or start a new run with --warm-start",
+        )
+    for name, array in own.items():
+        array[:] = weights[name]
+    statistics = safetensors.numpy.load(files[f"{prefix}normalizer.safetensors"])
+    for name, array in trainee.policy.normalizer.items():
+        array[:] = statistics[name]
+    trainee.restore(safetensors.numpy.load(files[f"{prefix}optimizer.safetensors"]))

@@ -1,0 +1,263 @@
+"""The training loop, and the run that it works on. Read `train` first."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+
+from pvp_ml.bundle import Bundle, MatchResult, Training, make_bundle, pack_bundle
+from pvp_ml.cluster.blueprint import Blueprint, TraineeBlueprint
+from pvp_ml.cluster.local import LocalShards, ShardLostError
+from pvp_ml.errors import UserError
+from pvp_ml.rl.schedule import Progress
+from pvp_ml.run.checkpoint import MAIN, pack, unpack
+from pvp_ml.run.config import Config
+from pvp_ml.run.learning import Learning, Rollouts
+from pvp_ml.run.matches import MatchMetrics
+from pvp_ml.run.store import RunStore
+from pvp_ml.run.tracking import Point, Tracker
+from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant
+from pvp_ml.selfplay.matchmaking import share_mix
+from pvp_ml.selfplay.plans import LineupMix
+from pvp_ml.selfplay.tally import Evaluation
+
+log = logging.getLogger(__name__)
+
+MAX_LOST_SHARDS = 20
+"""Shards that may die in one session before the run stops: something is wrong with the machine, not with a match."""
+
+
+def train(run: Run) -> None:
+    """Collect, learn, record, save, until there is nothing left to do."""
+    with run.stopping_on_signals():
+        while run.has_more():
+            rollouts = run.collect()
+            if rollouts is None:
+                continue
+            metrics = run.learn()
+            run.record(rollouts, metrics)
+            run.every(run.config.eval.every, run.evaluate)
+            run.every(run.config.run.checkpoint_every, run.save)
+        run.finish()
+
+
+class Run:
+    """One experiment in progress: what it is, how far it is, and where it is kept."""
+
+    def __init__(
+        self, config: Config, store: RunStore, tracker: Tracker, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.config = config
+        self.store = store
+        self.tracker = tracker
+        self.spec = config.env.spec
+        self.progress = Progress(total_steps=config.run.total_steps)
+        self.seconds = 0.0
+        self.results: dict[str, MatchResult] = {}
+        self.is_stopping = False
+        self._now = now
+        self._last = now()
+        self._before = self.progress
+        self._lost = 0
+        self._learn_seconds = 0.0
+        self._saved_at = -1
+        torch.set_num_threads(1)
+        self.learning = Learning(LocalShards(blueprint(config), self._mix()))
+        self.learning.shards.initialise()
+        self._matches = MatchMetrics(self.spec)
+
+    def resume(self) -> bool:
+        """Continue from the newest checkpoint of this run; False when there is none."""
+        checkpoint = self.store.latest()
+        if checkpoint is None:
+            return False
+        if checkpoint.spec_digest != self.spec.game_digest:
+            raise UserError(
+                f"run '{self.store.path.name}' was made for another version or configuration of '{self.spec.name}'",
+                "use its own config.yml, or another --name",
+            )
+        progress, self.seconds, extra = unpack(self.learning, checkpoint)
+        self.progress = self._before = replace(progress, total_steps=self.config.run.total_steps)
+        self.results = {name: MatchResult(**row) for name, row in extra.get("results", {}).items()}
+        self._last, self._saved_at = self._now(), progress.steps
+        return True
+
+    # --- the steps of the loop --------------------------------------------------------------------------------------
+
+    def has_more(self) -> bool:
+        """Whether to go on: steps or seconds are left and nobody asked to stop."""
+        limits = self.config.run
+        if limits.total_steps and self.progress.steps >= limits.total_steps:
+            return False
+        return not self.is_stopping and not (limits.max_seconds and self.seconds >= limits.max_seconds)
+
+    def collect(self) -> Rollouts | None:
+        """A rollout from every shard, or None when a shard was lost and had to be replaced."""
+        self._before = self.progress
+        self.learning.shards.use_mix(self._mix())
+        try:
+            return self.learning.collect(self.progress)
+        except ShardLostError as lost:
+            self._replace(lost)
+            return None
+
+    def learn(self) -> dict[str, dict[str, float]]:
+        """Every trainee learns; a shard lost meanwhile costs the rest of this rollout."""
+        before = self._now()
+        try:
+            metrics = self.learning.learn(self.progress)
+        except ShardLostError as lost:
+            self._replace(lost)
+            metrics = {}
+        self._learn_seconds = self._now() - before
+        return metrics
+
+    def record(self, rollouts: Rollouts, metrics: dict[str, dict[str, float]]) -> None:
+        """Count the rollout and write one point of metrics."""
+        steps = self.learning.steps_per_rollout
+        self.progress = replace(self.progress, steps=self.progress.steps + steps, rollouts=self.progress.rollouts + 1)
+        elapsed, self._last = self._now() - self._last, self._now()
+        self.seconds += elapsed
+        values = dict(metrics.get(MAIN, {}))
+        for name, row in metrics.items():
+            if name != MAIN:
+                values |= {f"{name}/{key}": value for key, value in row.items()}
+        values |= self._matches.add(rollouts.outcomes)
+        values |= {f"reward/{name}": value for name, value in rollouts.terms.items()}
+        values |= {f"time/{part}_s": seconds for part, seconds in rollouts.seconds.items()}
+        values["time/learn_s"] = self._learn_seconds
+        values["time/wait_s"] = self.learning.shards.take_wait()
+        values["time/steps_per_s"] = steps / max(elapsed, 1e-9)
+        self.tracker.write(Point(self.progress.steps, self.progress.rollouts, self.seconds, values))
+
+    def every(self, steps: int, act: Callable[[], object]) -> None:
+        """Act when the last rollout passed a multiple of `steps`; 0 = never."""
+        if steps and self._before.steps // steps < self.progress.steps // steps:
+            act()
+
+    def evaluate(self, matches: int = 0) -> list[Evaluation]:
+        """Play the configured opponents and write `eval/…` metrics; the first opponent's score is the win rate."""
+        settings, reports = self.config.eval, []
+        values: dict[str, float] = {}
+        contestant = Contestant.of_bundle(self.store.path.name, self.bundle(), settings.greedy)
+        for name in settings.opponents:
+            against = find_contestant(name, self.spec, Path.cwd())
+            rows = min(matches or settings.matches, 256)
+            game = self.config.env.type.build(self.config.env.settings, rows)
+            try:
+                report = evaluate(game, contestant, against, matches or settings.matches, self.config.run.seed,
+                                  tuple(self.config.env.scenarios))  # fmt: skip
+            finally:
+                game.close()
+            values[f"eval/{name}/score"] = report.total.score
+            values.setdefault("eval/win_rate", report.total.score)
+            self.results[name] = report.to_result(datetime.date.today().isoformat())
+            reports.append(report)
+        self._last = self._now()  # evaluation is not training time
+        self.tracker.write(Point(self.progress.steps, self.progress.rollouts, self.seconds, values))
+        return reports
+
+    def save(self) -> None:
+        """Write a checkpoint and the newest bundle; a full disk is a warning, three in a row stop the run."""
+        extra = {"results": {name: result.model_dump() for name, result in self.results.items()}}
+        files = pack(self.learning, self.progress, self.seconds, extra)
+        files["config.json"] = self.config.model_dump_json().encode()
+        if self.store.try_save(self.progress.steps, files, self.spec.game_digest):
+            self.store.export("model.zip", pack_bundle(self.bundle()))
+            self._saved_at = self.progress.steps
+
+    def finish(self) -> None:
+        """Save what is not saved yet."""
+        if self._saved_at != self.progress.steps:
+            self.save()
+
+    # --- around the loop --------------------------------------------------------------------------------------------
+
+    def bundle(self, trainee: str = MAIN) -> Bundle:
+        """The policy as a model file."""
+        policy = self.learning.trainees[trainee].policy
+        training = Training(
+            steps=self.progress.steps,
+            seconds=round(self.seconds, 1),
+            run=self.store.path.name,
+            seed=self.config.run.seed,
+            date=datetime.date.today().isoformat(),
+            versions=_versions(),
+        )
+        return make_bundle(
+            self.spec, policy.network, policy.tensors(), policy.normalizer, training, tuple(self.results.values())
+        )
+
+    @contextlib.contextmanager
+    def stopping_on_signals(self) -> Iterator[None]:
+        """Ctrl-C and SIGTERM end the loop after the current rollout; a second one ends the program."""
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            if self.is_stopping:
+                raise KeyboardInterrupt
+            self.is_stopping = True
+            log.info("stopping after this rollout; press Ctrl-C again to leave without saving")
+
+        old: dict[int, Any] = {}
+        with contextlib.suppress(ValueError):  # only the main thread may handle signals
+            for number in (signal.SIGINT, signal.SIGTERM):
+                old[number] = signal.signal(number, stop)
+        try:
+            yield
+        finally:
+            for handled, handler in old.items():
+                signal.signal(handled, handler)
+
+    def close(self) -> None:
+        """Stop the shards and flush the metrics."""
+        self.learning.shards.close()
+        self.tracker.close()
+
+    def _mix(self) -> LineupMix:
+        shares = {name: share.at(self.progress) for name, share in self.config.self_play.opponents.items()}
+        return share_mix(self.spec, shares, self.config.env.scenarios)
+
+    def _replace(self, lost: ShardLostError) -> None:
+        self._lost += len(lost.ranks)
+        if self._lost > MAX_LOST_SHARDS:
+            raise UserError(f"{self._lost} shards died in this session, the last: {lost}", "see `pvp-ml doctor`")
+        log.warning("%s; starting a new one, its matches in flight are lost", lost)
+        self.learning.recover(lost.ranks)
+
+
+def blueprint(config: Config) -> Blueprint:
+    """What shards are built from."""
+    shards = config.run.shards or _cores()
+    return Blueprint(
+        game=config.env.name,
+        game_config=config.env.settings.model_dump(mode="json"),
+        matches=config.env.matches,
+        shards=max(1, min(shards, config.env.matches)),
+        seed=config.run.seed,
+        reward=config.reward,
+        trainees=(TraineeBlueprint(name=MAIN, network=config.network, ppo=config.ppo),),
+    )
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in ("pvp-ml", "torch", "numpy", "numba"):
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
