@@ -175,7 +175,7 @@ class TableGame:
         picks, ready = self._gather(actions, acting, playing)
         self.clock += playing  # before the play: what it draws must differ from what the deal drew at clock 0
         self.play(picks, ready, out)
-        np.logical_and(self.clock >= self.spec.max_steps, playing & ~out.ended, out=out.truncated)
+        out.truncated[...] = (out.truncated | (self.clock >= self.spec.max_steps)) & playing & ~out.ended
         out.result[out.truncated] = TIE
         self.observe(EVERY)
         stopped = np.flatnonzero(out.ended | out.truncated)
