@@ -1,6 +1,6 @@
 // Is the speed-up still the same simulator? Plays each battle twice, stock and sped up, and compares the whole logs.
 //
-// `node golden.js FILE COUNT`: FILE is JSON {format: [packed team, …]}; prints one JSON line per format.
+// `node golden.js COUNT` reads JSON {format: [PokePaste text, …]} on stdin and prints one JSON line per format.
 'use strict';
 
 const crypto = require('crypto');
@@ -30,7 +30,7 @@ function playLog(format, teams, seed) {
   const mask = new Uint8Array(legal.MASK_SIZE);
   const battle = new Battle({formatid: format, seed: battleSeed(seed), send: () => {}});
   for (const i of [0, 1]) {
-    const team = Teams.unpack(teams[Math.floor(random() * teams.length)]);
+    const team = Teams.import(teams[Math.floor(random() * teams.length)]);
     battle.setPlayer(`p${i + 1}`, {name: `Seat ${i + 1}`, team});
   }
   for (let n = 0; n < MAX_CHOICES && !battle.ended; n++) {
@@ -70,8 +70,8 @@ function compare(teamsByFormat, count) {
 }
 
 if (require.main === module) {
-  const teams = JSON.parse(fs.readFileSync(process.argv[2], 'utf8'));
-  for (const line of compare(teams, Number(process.argv[3]))) console.log(JSON.stringify(line));
+  const teams = JSON.parse(fs.readFileSync(0, 'utf8'));
+  for (const line of compare(teams, Number(process.argv[2]))) console.log(JSON.stringify(line));
 }
 
 module.exports = {compare, playLog};

@@ -13,7 +13,7 @@ const MAX_ROUNDS = 64; // bot answers between two rows before the match counts a
 const BROUGHT = 4;
 
 class Match {
-  // plan: {slot, serial, seed, format, sheets, teams: [packed, packed], bots: [name or '', …], maxSteps, keepLog}
+  // plan: {slot, serial, seed, format, sheets, teams: [packed team, packed team], bots: [name or '', …], maxSteps, keepLog}
   constructor(plan) {
     this.plan = plan;
     this.steps = 0;
@@ -181,8 +181,13 @@ class Match {
     return this.ended || this.truncated || this.fault !== FAULT.none;
   }
 
+  // Breaks the simulator's reference cycles; a battle that failed half-way may refuse, and is simply dropped.
   close() {
-    if (this.battle) this.battle.destroy();
+    try {
+      if (this.battle) this.battle.destroy();
+    } catch (error) {
+      console.error(`match ${this.plan.serial}: ${error}`);
+    }
     this.battle = null;
   }
 }

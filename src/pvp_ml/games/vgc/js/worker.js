@@ -1,7 +1,8 @@
 // A worker process: steps many battles, told what to do on stdin and answering on stdout, both in binary frames.
 //
 // A frame is [u32 payload bytes, u32 kind] and the payload, little-endian. In: START (JSON list of plans), ACTIONS
-// (rows of i32 slot and i32[2][3] picks), ASK (JSON question). Out: ROWS (fixed-size records), NEWS (JSON).
+// (rows of i32 slot and i32[2][3] picks), ASK (JSON question), TEAMS (JSON {name: PokePaste text}, before the plans
+// that name them). Out: ROWS (fixed-size records), NEWS (JSON).
 'use strict';
 
 console.log = console.error; // stdout belongs to the frames
@@ -11,11 +12,13 @@ const speedup = require('./speedup');
 const {Match, FAULT} = require('./match');
 const {writeRecord, writeFault, RECORD_SIZE, OFFSETS, SIGNALS, REWARDS} = require('./record');
 const layout = require('./layout');
+const {Teams} = require('./simulator');
 const legal = require('./legal');
 
 const START = 1;
 const ACTIONS = 2;
 const ASK = 3;
+const TEAMS = 4;
 const ROWS = 1;
 const NEWS = 2;
 const HEADER = 8;
@@ -24,6 +27,7 @@ const FLUSH_ROWS = 16; // answer in pieces, so that the reader can work on the f
 const MAX_FRAME = 64 << 20;
 
 const matches = new Map(); // slot → Match
+const teams = new Map(); // name → packed team
 const totals = {battles: 0, decisions: 0, unavailable: 0, rejected: 0, faults: 0};
 const refused = process.env.PVP_ML_STOCK === '1' ? 'switched off' : speedup.install();
 
@@ -89,7 +93,7 @@ function start(plans) {
     const old = matches.get(plan.slot);
     if (old) old.close();
     advance(null, plan, () => {
-      const match = new Match(plan);
+      const match = new Match({...plan, teams: plan.teams.map(name => teams.get(name))});
       matches.set(plan.slot, match);
       match.begin();
       return match;
@@ -107,6 +111,10 @@ function act(payload) {
       return playing;
     });
   }
+}
+
+function learn(texts) {
+  for (const [name, text] of Object.entries(texts)) teams.set(name, Teams.pack(Teams.import(text)));
 }
 
 const questions = {
@@ -132,6 +140,7 @@ function answer(question) {
 function handle(kind, payload) {
   if (kind === START) start(JSON.parse(payload.toString()));
   else if (kind === ACTIONS) act(payload);
+  else if (kind === TEAMS) learn(JSON.parse(payload.toString()));
   else if (kind === ASK) answer(JSON.parse(payload.toString()));
   else throw new Error(`unknown frame kind ${kind}`);
   flush();

@@ -1,0 +1,36 @@
+"""Pokémon VGC doubles on the Showdown simulator. Needs Node and an npm package: `pvp-ml game setup vgc`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pvp_ml.games.registry import GameType
+from pvp_ml.games.vgc.config import VgcConfig, make_spec
+
+if TYPE_CHECKING:
+    from pvp_ml.match import AsyncVecGame
+
+
+def _build(config: VgcConfig, matches: int) -> AsyncVecGame:
+    from pvp_ml.games.vgc.engine import VgcGame
+
+    return VgcGame(config, matches)
+
+
+def _setup(progress: Callable[[str], None]) -> None:
+    from pvp_ml.games.vgc.install import setup
+
+    setup(progress)
+
+
+GAME = GameType(
+    name="vgc",
+    title="Pokémon VGC doubles",
+    config=VgcConfig,
+    spec=make_spec,
+    build=_build,
+    status="tested",
+    setup=_setup,
+    asynchronous=True,
+)

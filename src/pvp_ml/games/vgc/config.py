@@ -1,0 +1,83 @@
+"""Settings of the game, its scenarios and its description."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from pvp_ml.games.registry import GameConfig
+from pvp_ml.games.vgc import actions, layout
+from pvp_ml.games.vgc.formats import FORMATS, find_format
+from pvp_ml.games.vgc.signals import REWARDS, SIGNALS
+from pvp_ml.spec import GameSpec, Scenario
+
+BOTS = ("random", "max-power", "heuristics")
+SIMULATOR = "0.11.11"
+"""The pinned version of the npm package pokemon-showdown."""
+
+
+class VgcConfig(GameConfig):
+    """Settings of VGC doubles."""
+
+    format: str = Field("gen9vgc2025regi", description="regulation of the default scenario")
+    sheets: Literal["open", "closed"] = Field(
+        "open", description="open: both see moves, items and abilities at preview"
+    )
+    teams: tuple[str, ...] = Field(
+        (), description="teams of seat 0: shipped names or PokePaste files; empty = all shipped"
+    )
+    opponent_teams: tuple[str, ...] = Field((), description="teams of seat 1; empty = those of seat 0")
+    mirror: bool = Field(False, description="both seats play the same team, drawn from `teams`")
+    max_steps: int = Field(300, ge=8, le=4000, description="requests after which a match is truncated")
+    workers: int = Field(
+        0, ge=0, le=64, description="Node processes; 0 = one for each core, at most one per 16 matches"
+    )
+    speedup: bool = Field(True, description="use the checked run-time speed-up of the simulator")
+    stall_s: float = Field(
+        8.0, gt=0.5, le=600, description="seconds without an answer after which a worker is replaced"
+    )
+    log_folder: str = Field("", description="folder for Showdown logs of finished matches; empty = none are kept")
+
+    @field_validator("format")
+    @classmethod
+    def _modern(cls, name: str) -> str:
+        return find_format(name).id
+
+
+def scenarios(config: VgcConfig) -> tuple[Scenario, ...]:
+    """`default` is the game as configured; the others are every format with the shipped teams, drawn or mirrored."""
+    own = Scenario("default", (("format", config.format), ("mirror", config.mirror)), "as configured")
+    shipped = [
+        Scenario(name, (("format", format.id), ("mirror", mirror), ("shipped", True)), f"{format.title}, {doc}")
+        for format in FORMATS
+        for name, mirror, doc in (
+            (format.id, False, "shipped teams, each seat draws its own"),
+            (f"{format.id}/mirror", True, "one shipped team for both"),
+        )
+    ]
+    return (own, *shipped)
+
+
+def make_spec(config: VgcConfig) -> GameSpec:
+    """The description of the game as configured; needs neither Node nor the simulator."""
+    return GameSpec(
+        name="vgc",
+        version=1,
+        teams=((0,), (1,)),
+        blocks=layout.blocks(),
+        privileged=layout.privileged(),
+        heads=actions.heads(),
+        rewards=REWARDS,
+        signals=SIGNALS,
+        bots=BOTS,
+        scenarios=scenarios(config),
+        max_steps=config.max_steps,
+        parameters=(
+            ("simulator", SIMULATOR),
+            ("layout", layout.version()),
+            ("sheets", config.sheets),
+            ("teams", ",".join(config.teams)),
+            ("opponent_teams", ",".join(config.opponent_teams)),
+        ),
+    )
