@@ -1,0 +1,106 @@
+"""`pvp-ml serve`: answer other programs' requests for decisions."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from pvp_ml import places
+from pvp_ml.errors import UserError
+from pvp_ml.serve.limits import Limits
+from pvp_ml.serve.server import DEFAULT_PORT, ServeConfig, serve_until_stopped
+
+Hidden = Parameter(show=False)
+
+
+def serve(  # noqa: PLR0913 - a command line
+    *,
+    model: Sequence[str] = (),
+    models_dir: Path | None = None,
+    plugin: Sequence[str] = (),
+    game: str = "",
+    host: str = "127.0.0.1",
+    port: int = DEFAULT_PORT,
+    side_port: int | None = None,
+    token_file: Path | None = None,
+    allow_origin: Sequence[str] = (),
+    deadline_ms: float = 100.0,
+    max_connections: int = 256,
+    idle_timeout: float = 60.0,
+    reload_seconds: float = 2.0,
+    float_values: bool = False,
+    seed: int | None = None,
+    device: str = "cpu",
+    remote_processor_pool_size: Annotated[int, Hidden] = 1,
+    remote_processor_type: Annotated[str, Hidden] = "thread",
+    remote_processor_kwargs: Annotated[str, Hidden] = "{}",
+) -> None:
+    """Answer requests for decisions over TCP (JSON lines), HTTP and WebSocket, until Ctrl-C.
+
+    Args:
+        model: a model file or name; may be given several times
+        models_dir: serve every .zip of this folder (default: ./models when there is no --model)
+        plugin: a scripted player to serve by its name; may be given several times
+        game: the game that plugins play, when the models do not say
+        host: address to listen on; anything but this machine needs a token
+        port: JSON lines
+        side_port: HTTP: /healthz /readyz /metrics /v1/models /v1/predict and the WebSocket /v1/stream (default: none)
+        token_file: file that holds the token; or set PVP_ML_TOKEN
+        allow_origin: an origin whose pages may ask over HTTP, such as https://example.org; may be given several times
+        deadline_ms: a request that waits longer gets an error instead
+        max_connections: of all clients together
+        idle_timeout: seconds after which an idle client may be shown out when half of the connections are taken
+        reload_seconds: how often changed files are looked for; 0 = never
+        float_values: answer `values` as one number, as old servers did, not as a list
+        seed: of the sampled actions; default: a secret one
+        device: only cpu; accepted for compatibility
+    """
+    if device != "cpu":
+        print(f"pvp-ml: device '{device}' is ignored: serving runs on the CPU", file=sys.stderr)
+    config = ServeConfig(
+        models=tuple(_find(name) for name in model),
+        models_dir=models_dir if models_dir is not None or model or plugin else Path("models"),
+        plugins=tuple(plugin),
+        game=game,
+        host=host,
+        port=port,
+        side_port=side_port,
+        token=_token(token_file),
+        origins=frozenset(allow_origin),
+        float_values=float_values,
+        reload_s=reload_seconds,
+        seed=secrets.randbits(63) if seed is None else seed,
+        limits=replace(Limits(), deadline_s=deadline_ms / 1000.0, connections=max_connections, idle_s=idle_timeout),
+    )
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(serve_until_stopped(config, lambda ports: _tell(host, ports)))
+
+
+def _find(name: str) -> Path:
+    path = places.find("models", name, (".zip",), Path.cwd())
+    if path is None:
+        raise UserError(f"there is no model '{name}'", "see `pvp-ml model list`, or give a path")
+    return path
+
+
+def _token(file: Path | None) -> str:
+    if file is None:
+        return os.environ.get("PVP_ML_TOKEN", "").strip()
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise UserError(f"cannot read token file '{file}': {error.strerror}") from error
+
+
+def _tell(host: str, ports: tuple[int, int | None]) -> None:
+    side = f", HTTP on port {ports[1]}" if ports[1] is not None else ""
+    print(f"serving on {host} port {ports[0]}{side}; Ctrl-C ends it", flush=True)

@@ -1,0 +1,1 @@
+"""Answering other programs: a policy behind a socket."""

@@ -1,0 +1,182 @@
+"""Batching and admission: requests of many clients in, one pass of the network for all of them. Knows no sockets.
+
+A batch is whatever is waiting when the event loop comes round, up to a limit: no request ever waits for company, and
+the busier the server, the larger its batches. Everything runs on the loop's own thread; a batch is cut to a few
+milliseconds, so that reading, rejecting and health checks stay prompt.
+"""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_left
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pvp_ml.errors import UserError
+from pvp_ml.match import FloatArray
+from pvp_ml.serve.limits import Limits
+from pvp_ml.serve.models import Model, Task
+from pvp_ml.wire import Answer, Request, WireError, encode_action, encode_answer, encode_error
+
+log = logging.getLogger(__name__)
+
+LATENCY_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
+_FIRST_GUESS_S = 0.0002  # per row, until measured
+
+Memories = dict[str, FloatArray]
+"""What one connection remembers, per model that wants it."""
+
+Done = Callable[[bytes], None]
+
+
+@dataclass(slots=True)
+class Metrics:
+    """Counted since the start."""
+
+    answered: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+    batches: int = 0
+    rows: int = 0
+    latency: list[int] = field(default_factory=lambda: [0] * (len(LATENCY_S) + 1))
+    latency_sum_s: float = 0.0
+    deepest_queue: int = 0
+
+
+@dataclass(slots=True)
+class _Waiting:
+    task: Task
+    arrived: float
+    deadline: float
+    done: Done
+
+
+class Engine:
+    """Give it models by name, then submit requests; `done` is called with the encoded answer, soon, on the same thread.
+
+    clock: seconds, monotonic. schedule: runs a callable when the event loop comes round (`loop.call_soon`).
+    """
+
+    def __init__(self, limits: Limits, seed: int, clock: Callable[[], float],
+                 schedule: Callable[[Callable[[], None]], object]) -> None:  # fmt: skip
+        self.limits = limits
+        self.metrics = Metrics()
+        self.models: dict[str, Model] = {}
+        self._queues: dict[Model, deque[_Waiting]] = {}
+        self._cost: dict[Model, float] = {}
+        self._clock = clock
+        self._schedule = schedule
+        self._is_scheduled = False
+        self._keys = np.random.default_rng(seed)
+        self.queued = 0
+
+    def put(self, model: Model) -> None:
+        """Serve this model from now on; requests that already wait for one of the same name still get the old one."""
+        self.remove(model.name)
+        self.models[model.name] = model
+        self._cost[model] = _FIRST_GUESS_S
+
+    def remove(self, name: str) -> None:
+        """Stop serving a name."""
+        model = self.models.pop(name, None)
+        if model is not None:
+            self._cost.pop(model)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next request would be rejected: reject it before reading it."""
+        return self.queued >= self.limits.queue
+
+    def submit(self, request: Request, memories: Memories | None, done: Done) -> None:
+        """Queue a request; raises WireError when it cannot be accepted."""
+        model = self._model(request.model)
+        if self.is_full:
+            raise WireError("overloaded", f"{self.queued} requests are waiting, the limit is {self.limits.queue}")
+        task = model.check(request, int(self._keys.integers(0, 2**63)))
+        if model.memory and memories is not None:
+            if request.reset or len(memories.get(model.name, ())) != model.memory:
+                memories[model.name] = np.zeros(model.memory, np.float32)
+            task.memory = memories[model.name]
+        now = self._clock()
+        patience = self.limits.deadline_s if request.deadlineMs is None else max(0.0, request.deadlineMs / 1000.0)
+        self._queues.setdefault(model, deque()).append(_Waiting(task, now, now + patience, done))
+        self.queued += 1
+        self.metrics.deepest_queue = max(self.metrics.deepest_queue, self.queued)
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            self._schedule(self._flush)
+
+    def error(self, error: WireError, request_id: str | int | None = None) -> bytes:
+        """The encoded error, counted."""
+        self.metrics.errors[error.code] += 1
+        return encode_error(error.code, error.message, request_id)
+
+    def _model(self, name: str) -> Model:
+        if not name:
+            if len(self.models) == 1:
+                return next(iter(self.models.values()))
+            raise WireError("bad_request", f"'model' is missing; this server has {len(self.models)} of them")
+        model = self.models.get(name)
+        if model is None:
+            raise WireError("unknown_model", f"there is no model {name[:80]!r}; GET /v1/models lists them")
+        return model
+
+    def _flush(self) -> None:
+        """One batch per model; comes back when more is waiting."""
+        self._is_scheduled = False
+        for model, queue in list(self._queues.items()):
+            batch = self._take(model, queue)
+            if not queue:
+                del self._queues[model]
+            if batch:
+                self._run(model, batch)
+        if self.queued and not self._is_scheduled:
+            self._is_scheduled = True
+            self._schedule(self._flush)
+
+    def _take(self, model: Model, queue: deque[_Waiting]) -> list[_Waiting]:
+        """The next batch; those that waited too long are answered on the way."""
+        rows = max(1, min(self.limits.batch, int(self.limits.batch_s / self._cost.get(model, _FIRST_GUESS_S))))
+        now = self._clock()
+        batch: list[_Waiting] = []
+        while queue and len(batch) < rows:
+            waiting = queue.popleft()
+            self.queued -= 1
+            if now > waiting.deadline:
+                self._finish(waiting, WireError("deadline", f"waited {(now - waiting.arrived) * 1000:.0f} ms"))
+            else:
+                batch.append(waiting)
+        return batch
+
+    def _run(self, model: Model, batch: list[_Waiting]) -> None:
+        started = self._clock()
+        try:
+            answers = model.run([waiting.task for waiting in batch])
+        except UserError as error:
+            answers = [WireError("bad_request", error.message)] * len(batch)
+        except Exception:  # one model's fault must not end the connections of all others
+            log.exception("model '%s' failed on a batch of %d", model.name, len(batch))
+            answers = [WireError("internal", f"model '{model.name}' failed; see the server's log")] * len(batch)
+        per_row = (self._clock() - started) / len(batch)
+        if model in self._cost:
+            self._cost[model] += 0.1 * (per_row - self._cost[model])
+        self.metrics.batches += 1
+        self.metrics.rows += len(batch)
+        for waiting, answer in zip(batch, answers, strict=True):
+            self._finish(waiting, answer)
+
+    def _finish(self, waiting: _Waiting, answer: Answer | WireError) -> None:
+        request = waiting.task.request
+        if isinstance(answer, WireError):
+            waiting.done(self.error(answer, request.id))
+            return
+        taken = self._clock() - waiting.arrived
+        self.metrics.answered += 1
+        self.metrics.latency_sum_s += taken
+        self.metrics.latency[bisect_left(LATENCY_S, taken)] += 1
+        if not request.model and not request.wants_details:
+            waiting.done(encode_action(answer.action, request.id))
+        else:
+            waiting.done(encode_answer(answer, request.id))

@@ -1,0 +1,52 @@
+"""What a server takes from strangers before it says no. Every number is a default that a flag can change."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from dataclasses import dataclass
+
+from pvp_ml.errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes in bytes, times in seconds."""
+
+    connections: int = 256
+    message_bytes: int = 1 << 20
+    in_flight: int = 64  # requests of one connection that wait for their answer; more are left in its socket
+    line_s: float = 10.0  # from the first byte of a message to its last
+    idle_s: float = 60.0  # without any message; enforced once half of the connections are taken
+    unsent_bytes: int = 1 << 20  # answers that a client does not collect
+    unsent_s: float = 10.0
+    deadline_s: float = 0.1  # a request that waits longer is answered with an error instead
+    batch: int = 64
+    batch_s: float = 0.003  # a batch is cut so that it keeps the event loop busy for about this long
+    queue: int = 128
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server bound to `host`."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def check_exposure(host: str, token: str) -> None:
+    """Refuse to listen beyond this machine without a token."""
+    if not is_loopback(host) and not token:
+        raise UserError(
+            f"refusing to listen on {host or 'all addresses'} without a token",
+            "set PVP_ML_TOKEN or --token-file, or listen on 127.0.0.1",
+        )
+    if token and len(token) < 16:
+        raise UserError(f"the token has {len(token)} characters", "use at least 16")
+
+
+def is_token(given: str, token: str) -> bool:
+    """Compare in constant time."""
+    return hmac.compare_digest(given.encode(), token.encode())

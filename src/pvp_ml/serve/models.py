@@ -1,0 +1,283 @@
+"""What a server serves: policies from bundles and scripted players (plugins), checked requests in, answers out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from pvp_ml.bundle import Bundle
+from pvp_ml.forward import Actor
+from pvp_ml.match import BoolArray, FloatArray
+from pvp_ml.players import Player, actor_of
+from pvp_ml.sampling import Choice, gumbel_noise
+from pvp_ml.spec import GameSpec, Interface
+from pvp_ml.wire import Answer, Request, WireError
+
+WINRATE = "winrate"
+MAX_EXTENSIONS = 8
+
+
+@dataclass(slots=True)
+class Task:
+    """A checked request: obs [N], mask [A]; `memory` [G] belongs to the connection and is updated in place."""
+
+    request: Request
+    obs: FloatArray
+    mask: BoolArray
+    key: int
+    memory: FloatArray | None = None
+
+
+class Model(Protocol):
+    """One name that can be asked."""
+
+    name: str
+    memory: int  # units that a connection keeps for it; 0 = none
+
+    def check(self, request: Request, key: int) -> Task:
+        """The request as arrays, or WireError naming what does not fit."""
+
+    def run(self, tasks: list[Task]) -> list[Answer | WireError]:
+        """Answers in the same order."""
+
+
+class _Shape:
+    """Checks what a client sends against an interface."""
+
+    def __init__(self, name: str, interface: Interface, frames: int) -> None:
+        self._name = name
+        self._frames = frames
+        self._interface = interface
+        self._sizes = interface.head_sizes
+        self._offsets = np.concatenate([[0], np.cumsum(self._sizes)]).astype(np.intp)
+        self._needs_choice = np.array([head.fallback is None for head in interface.heads])
+        self.fallback: BoolArray = np.array([c == head.fallback for head in interface.heads for c in head.choices])
+        vocab = np.array([f.vocab if f.kind == "id" else 0 for f in interface.features], np.float32)
+        self._ids = np.flatnonzero(vocab)
+        self._vocab = vocab[self._ids]
+
+    def obs(self, request: Request) -> FloatArray:
+        """[N] finite numbers, ids inside their vocabulary."""
+        width = self._interface.obs_size
+        if len(request.obs) != self._frames:
+            raise WireError(
+                "bad_obs", f"model '{self._name}' reads {self._frames} frame(s), obs has {len(request.obs)}"
+            )
+        for i, frame in enumerate(request.obs):
+            if len(frame) != width:
+                raise WireError(
+                    "bad_obs", f"model '{self._name}' reads {width} features, frame {i} of obs has {len(frame)}"
+                )
+        with np.errstate(over="ignore"):
+            obs = np.array(request.obs, np.float64).astype(np.float32)
+        if not np.isfinite(obs).all():
+            row, column = (int(x) for x in np.argwhere(~np.isfinite(obs))[0])
+            raise WireError("bad_obs", f"obs[{row}][{column}] is too large for a 32-bit number")
+        if len(self._ids):
+            ids = obs[:, self._ids]
+            wrong = (ids < 0) | (ids >= self._vocab) | (ids != np.floor(ids))
+            if wrong.any():
+                row, column = (int(x) for x in np.argwhere(wrong)[0])
+                at = int(self._ids[column])
+                feature = self._interface.features[at]
+                raise WireError("bad_obs", f"obs[{row}][{at}] ('{feature.name}') is no id in 0…{feature.vocab}")
+        return obs.reshape(-1)
+
+    def mask(self, request: Request) -> BoolArray:
+        """[A] flags with something legal in every head that has no fallback."""
+        masks = request.actionMasks
+        if len(masks) != len(self._sizes):
+            raise WireError(
+                "bad_mask", f"model '{self._name}' has {len(self._sizes)} heads, actionMasks has {len(masks)}"
+            )
+        for head, given in zip(self._interface.heads, masks, strict=True):
+            if len(given) != head.size:
+                raise WireError("bad_mask", f"head '{head.name}' expects {head.size} flags, got {len(given)}")
+        mask = np.array([flag for given in masks for flag in given], np.bool_)
+        empty = ~np.logical_or.reduceat(mask, self._offsets[:-1]) & self._needs_choice
+        if empty.any():
+            raise WireError("bad_mask", f"head '{self._interface.heads[int(empty.argmax())].name}' has no legal choice")
+        if isinstance(request.deterministic, list) and len(request.deterministic) != len(self._sizes):
+            raise WireError(
+                "bad_request", f"deterministic has {len(request.deterministic)} flags for {len(self._sizes)} heads"
+            )
+        return mask
+
+    def head_of(self, column: int) -> str:
+        """Name of the head that a column [A] belongs to."""
+        return self._interface.heads[int(np.searchsorted(self._offsets, column, side="right")) - 1].name
+
+    def split(self, row: npt.NDArray[np.float32]) -> list[npt.NDArray[np.float32]]:
+        """A row [A] head by head."""
+        return [row[a:b] for a, b in zip(self._offsets[:-1], self._offsets[1:], strict=True)]
+
+    def quiet(self, request: Request) -> BoolArray:
+        """[A]: columns of heads that must take their preferred choice."""
+        flags = request.deterministic
+        return np.repeat(np.array(flags if isinstance(flags, list) else [flags] * len(self._sizes)), self._sizes)
+
+
+class PolicyModel:
+    """A bundle's policy, in numpy."""
+
+    def __init__(self, name: str, bundle: Bundle, batch: int, float_values: bool = False) -> None:
+        self.name = name
+        self.bundle = bundle
+        self.memory = bundle.network.memory
+        self._actor: Actor = actor_of(bundle)
+        self._shape = _Shape(name, bundle.interface, len(bundle.network.frames))
+        self._float_values = float_values
+        width = bundle.interface.obs_size * len(bundle.network.frames)
+        self._obs = np.zeros((batch, width), np.float32)
+        self._mask = np.zeros((batch, bundle.interface.mask_size), np.bool_)
+        self._keys = np.zeros(batch, np.uint64)
+        self._greedy = np.zeros(batch, np.bool_)
+        self._out = Choice.allocate(self._actor.heads, batch)
+
+    def check(self, request: Request, key: int) -> Task:
+        """Refuse what the network cannot give."""
+        network = self.bundle.network
+        if request.returnValue and network.privileged:
+            raise WireError(
+                "unsupported", f"the value of '{self.name}' needs privileged features; ask for actions only"
+            )
+        if len(request.extensions) > MAX_EXTENSIONS:
+            raise WireError("bad_request", f"{len(request.extensions)} extensions, the limit is {MAX_EXTENSIONS}")
+        for extension in request.extensions:
+            if extension != WINRATE or not network.win_head:
+                raise WireError("unsupported", f"model '{self.name}' has no extension {extension[:60]!r}")
+        return Task(request, self._shape.obs(request), self._shape.mask(request), key)
+
+    def warm_up(self) -> None:
+        """One request of each kind, so that compiled code is loaded before a client waits for it."""
+        interface, network = self.bundle.interface, self.bundle.network
+        obs = np.zeros(interface.obs_size * len(network.frames), np.float32)
+        mask = np.ones(interface.mask_size, np.bool_)
+        flags = [[True] * size for size in interface.head_sizes]
+        for told in (False, True):
+            self.run([Task(Request([], flags, returnProbs=told), obs, mask, 0) for _ in range(2)])
+
+    def run(self, tasks: list[Task]) -> list[Answer | WireError]:
+        """Plain requests in one pass, those that ask for more in another."""
+        answers: dict[int, Answer | WireError] = {}
+        plain = [t for t in tasks if not t.request.wants_details and isinstance(t.request.deterministic, bool)]
+        told = [t for t in tasks if t.request.wants_details or not isinstance(t.request.deterministic, bool)]
+        for group, run in ((plain, self._act), (told, self._explain)):
+            if group:
+                answers.update(zip(map(id, group), run(group), strict=True))
+        return [answers[id(task)] for task in tasks]
+
+    def _load(self, tasks: list[Task]) -> FloatArray | None:
+        for i, task in enumerate(tasks):
+            self._obs[i] = task.obs
+            self._mask[i] = task.mask
+            self._keys[i] = task.key
+            self._greedy[i] = task.request.deterministic is True
+        if not self.memory:
+            return None
+        return np.stack([np.zeros(self.memory, np.float32) if t.memory is None else t.memory for t in tasks])
+
+    def _keep(self, tasks: list[Task], memory: FloatArray | None) -> None:
+        for i, task in enumerate(tasks):
+            if memory is not None and task.memory is not None:
+                task.memory[:] = memory[i]
+
+    def _act(self, tasks: list[Task]) -> list[Answer | WireError]:
+        n = len(tasks)
+        memory = self._load(tasks)
+        out = self._out.first(n)
+        empty = self._actor.act(self._obs[:n], self._mask[:n], self._keys[:n], self._greedy[:n], out, memory=memory)
+        self._keep(tasks, memory)
+        answers: list[Answer | WireError] = [Answer(action) for action in out.actions.tolist()]
+        return answers if empty < 0 else self._mark_empty(answers, n)
+
+    def _mark_empty(self, answers: list[Answer | WireError], n: int) -> list[Answer | WireError]:
+        """Rules, not the mask, can leave a head without a choice: say so for the rows that it happened to."""
+        forced = self._out.legal[:n] & ~self._mask[:n] & ~self._shape.fallback
+        for i in np.flatnonzero(forced.any(1)).tolist():
+            head = self._shape.head_of(int(forced[i].argmax()))
+            answers[i] = WireError("bad_mask", f"rules leave head '{head}' without a legal choice")
+        return answers
+
+    def _explain(self, tasks: list[Task]) -> list[Answer | WireError]:
+        n = len(tasks)
+        memory = self._load(tasks)
+        before = None if memory is None else memory.copy()
+        noise = np.zeros((n, self._mask.shape[1]), np.float32)
+        gumbel_noise(self._keys[:n], self._mask[:n], noise)
+        noise[np.stack([self._shape.quiet(task.request) for task in tasks])] = 0.0
+        out = self._out.first(n)
+        logits = self._actor.explain(self._obs[:n], self._mask[:n], noise, out, memory)
+        self._keep(tasks, memory)
+        logits[~out.legal] = -np.inf
+        values = wins = None
+        if any(task.request.returnValue for task in tasks):
+            values = self._actor.values(self._obs[:n], memory=before)
+        if any(task.request.extensions for task in tasks):
+            wins = self._actor.win_probability(self._obs[:n], None if before is None else before.copy())
+        answers: list[Answer | WireError] = [
+            self._answer(task.request, i, out, logits[i], values, wins) for i, task in enumerate(tasks)
+        ]
+        return self._mark_empty(answers, n)
+
+    def _answer(self, request: Request, i: int, out: Choice, logits: FloatArray, values: FloatArray | None,
+                wins: FloatArray | None) -> Answer:  # fmt: skip
+        probs = [_softmax(part) for part in self._shape.split(logits)]
+        value: list[float] | float | None = None
+        if request.returnValue and values is not None:
+            value = float(values[i]) if self._float_values else [float(values[i])]
+        return Answer(
+            action=out.actions[i].tolist(),
+            logProb=float(out.log_prob[i]) if request.returnLogProb else None,
+            entropy=[_entropy(p) for p in probs] if request.returnEntropy else None,
+            values=value,
+            probs=[p.tolist() for p in probs] if request.returnProbs else None,
+            extensionResults=[{"WIN": [float(wins[i])], "LOSE": [1.0 - float(wins[i])]} for _ in request.extensions]
+            if wins is not None
+            else [],
+        )
+
+
+def _softmax(logits: FloatArray) -> npt.NDArray[np.float64]:
+    mass = np.exp(logits.astype(np.float64) - logits.max())
+    return np.asarray(mass / mass.sum())
+
+
+def _entropy(probs: npt.NDArray[np.float64]) -> float:
+    present = probs[probs > 0.0]
+    return float(-(present * np.log(present)).sum()) + 0.0
+
+
+class PluginModel:
+    """A scripted player behind the same messages; it only chooses."""
+
+    memory = 0
+
+    def __init__(self, name: str, player: Player, spec: GameSpec) -> None:
+        self.name = name
+        self._player = player
+        self._shape = _Shape(name, spec.interface, 1)
+
+    def check(self, request: Request, key: int) -> Task:
+        """Older frames are welcome and ignored."""
+        if request.wants_details:
+            raise WireError("unsupported", f"'{self.name}' is a scripted player: it has no probabilities or values")
+        newest = Request(request.obs[:1], request.actionMasks, deterministic=request.deterministic)
+        return Task(request, self._shape.obs(newest), self._shape.mask(newest), key)
+
+    def run(self, tasks: list[Task]) -> list[Answer | WireError]:
+        """Every request is a match of its own, in seat 0."""
+        serials = np.arange(len(tasks), dtype=np.int64)
+        self._player.begin(serials)
+        actions = self._player.decide(
+            serials,
+            np.zeros(len(tasks), np.int32),
+            np.stack([task.obs for task in tasks]),
+            np.stack([task.mask for task in tasks]),
+            np.array([task.key for task in tasks], np.uint64),
+        )
+        self._player.end(serials)
+        return [Answer(action) for action in actions.tolist()]

@@ -1,0 +1,221 @@
+"""A running server: what it serves, where it listens, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pvp_ml import players
+from pvp_ml.bundle import Bundle, read_bundle
+from pvp_ml.errors import UserError
+from pvp_ml.games import registry
+from pvp_ml.serve.engine import Engine
+from pvp_ml.serve.http import MAX_HEAD_BYTES, HttpSide
+from pvp_ml.serve.limits import Limits, check_exposure, is_loopback
+from pvp_ml.serve.models import PluginModel, PolicyModel
+from pvp_ml.serve.tcp import Gate, LineConnection
+
+log = logging.getLogger(__name__)
+
+SWEEP_S = 1.0
+DEFAULT_PORT = 9999
+
+
+@dataclass(frozen=True, slots=True)
+class ServeConfig:
+    """What to serve and where. `side_port` None: no HTTP; 0 as a port: the system chooses one."""
+
+    models: tuple[Path, ...] = ()
+    models_dir: Path | None = None
+    plugins: tuple[str, ...] = ()
+    game: str = ""
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    side_port: int | None = None
+    token: str = ""
+    origins: frozenset[str] = frozenset()
+    float_values: bool = False
+    reload_s: float = 2.0
+    seed: int = 0
+    limits: Limits = field(default_factory=Limits)
+
+
+class Shelf:
+    """The served files: loads them, and loads them again when they change."""
+
+    def __init__(self, config: ServeConfig, engine: Engine) -> None:
+        self._config = config
+        self._engine = engine
+        self._seen: dict[str, tuple[Path, int, int]] = {}
+        self.games: dict[str, str] = {}
+
+    def paths(self) -> dict[str, Path]:
+        """Name → file; a name given twice belongs to the first."""
+        found: dict[str, Path] = {}
+        listed = sorted(self._config.models_dir.glob("*.zip")) if self._config.models_dir else []
+        for path in (*self._config.models, *listed):
+            found.setdefault(path.stem, path)
+        return found
+
+    def load(self) -> None:
+        """Load everything once; a file that cannot be read is an error here, before anybody is served."""
+        if self._config.models_dir is not None and not self._config.models_dir.is_dir():
+            raise UserError(f"there is no folder '{self._config.models_dir}'", "see --models-dir")
+        for name, path in self.paths().items():
+            self._put(name, path, _stamp(path), read_bundle(path))
+        for name in self._config.plugins:
+            self._engine.put(self._plugin(name))
+        if not self._engine.models:
+            where = f"'{self._config.models_dir}'" if self._config.models_dir else "the command line"
+            raise UserError(f"there is no model in {where}", "give --model FILE, --models-dir or --plugin NAME")
+
+    async def refresh(self) -> None:
+        """Take up new and changed files and let go of deleted ones; a bad new file leaves the old model serving."""
+        paths = self.paths()
+        for name, path in paths.items():
+            try:
+                stamp = _stamp(path)
+            except OSError:
+                continue
+            if self._seen.get(name) == (path, *stamp):
+                continue
+            try:
+                self._put(name, path, stamp, await asyncio.to_thread(read_bundle, path))
+                log.warning("loaded '%s' again", name)
+            except UserError as error:
+                self._seen[name] = (path, *stamp)
+                log.warning("'%s' has changed but cannot be used, serving the old one: %s", name, error)
+        for name in [name for name in self._seen if name not in paths]:
+            del self._seen[name]
+            self._engine.remove(name)
+            log.warning("'%s' is gone and no longer served", name)
+
+    def _put(self, name: str, path: Path, stamp: tuple[int, int], bundle: Bundle) -> None:
+        self._seen[name] = (path, *stamp)
+        self.games[name] = bundle.metadata.game
+        if name not in self._config.plugins:  # plugins win on a clash
+            self._engine.put(PolicyModel(name, bundle, self._config.limits.batch, self._config.float_values))
+
+    def _plugin(self, name: str) -> PluginModel:
+        games = (
+            {self._config.game} if self._config.game else set(self.games.values()) | set(players.find(name).games[:1])
+        )
+        if len(games) != 1:
+            raise UserError(f"plugin '{name}': which game?", "say it with --game")
+        game = registry.find(games.pop())
+        spec = game.spec(game.config())
+        return PluginModel(name, players.make(name, spec), spec)
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    facts = path.stat()
+    return facts.st_mtime_ns, facts.st_size
+
+
+class Server:
+    """Async context manager: listening inside. `ports` tells the real ports."""
+
+    def __init__(self, config: ServeConfig) -> None:
+        check_exposure(config.host, config.token)
+        self._config = config
+        self._servers: list[asyncio.Server] = []
+        self._sweeper: asyncio.Task[None] | None = None
+        self.gate = Gate(config.limits, config.token)
+        self.engine: Engine | None = None
+        self.ports: tuple[int, int | None] = (0, None)
+
+    async def __aenter__(self) -> Server:
+        """Load the models, then listen."""
+        loop = asyncio.get_running_loop()
+        config = self._config
+        self.engine = engine = Engine(config.limits, config.seed, loop.time, loop.call_soon)
+        shelf = Shelf(config, engine)
+        shelf.load()
+        warm_up(engine)
+        line = await _listen(
+            lambda: loop.create_server(lambda: LineConnection(engine, self.gate, loop.time), config.host, config.port),
+            config.host,
+            config.port,
+        )
+        self._servers.append(line)
+        side_port: int | None = None
+        if config.side_port is not None:
+            side = HttpSide(engine, self.gate, is_loopback(config.host), config.origins)
+            port = config.side_port
+            try:
+                http = await _listen(
+                    lambda: asyncio.start_server(side.handle, config.host, port, limit=MAX_HEAD_BYTES),
+                    config.host,
+                    port,
+                )
+            except BaseException:
+                line.close()
+                raise
+            self._servers.append(http)
+            side_port = http.sockets[0].getsockname()[1]
+        self.ports = (line.sockets[0].getsockname()[1], side_port)
+        self._sweeper = asyncio.create_task(self._sweep(shelf, loop.time))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Stop listening, say goodbye."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._sweeper
+        for server in self._servers:
+            server.close()
+        for connection in list(self.gate.open):
+            if isinstance(connection, LineConnection):
+                connection.close()
+        await asyncio.sleep(0)
+
+    async def _sweep(self, shelf: Shelf, clock: Callable[[], float]) -> None:
+        next_reload = clock() + self._config.reload_s
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            now = clock()
+            for connection in list(self.gate.open):
+                if isinstance(connection, LineConnection):
+                    connection.close_if_late(now)
+            if self._config.reload_s and now >= next_reload:
+                next_reload = now + self._config.reload_s
+                try:
+                    await shelf.refresh()
+                except OSError as error:
+                    log.warning("cannot look for changed models: %s", error)
+
+
+async def _listen(open_server: Callable[[], object], host: str, port: int) -> asyncio.Server:
+    try:
+        server = await open_server()  # type: ignore[misc]
+    except OSError as error:
+        raise UserError(
+            f"cannot listen on {host} port {port}: {error.strerror or error}", "stop the other program or choose --port"
+        ) from error
+    assert isinstance(server, asyncio.Server)
+    return server
+
+
+def warm_up(engine: Engine) -> None:
+    """Compile and touch everything once, so that the first client does not wait for it."""
+    for model in engine.models.values():
+        if isinstance(model, PolicyModel):
+            model.warm_up()
+
+
+async def serve_until_stopped(config: ServeConfig, ready: Callable[[tuple[int, int | None]], None]) -> None:
+    """Serve until SIGINT or SIGTERM; `ready` is told the ports."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C arrives as KeyboardInterrupt
+            loop.add_signal_handler(number, stop.set)
+    async with Server(config) as server:
+        ready(server.ports)
+        await stop.wait()
