@@ -1,0 +1,93 @@
+"""The worked examples, installed as a user would install them and played by a fresh interpreter."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+
+PLAY_NIM = """
+import json
+import numpy as np
+import pvp_nim
+from pvp_ml.games.playthrough import record
+from pvp_ml.games.registry import configure, find
+from pvp_ml.match import Bot, MatchPlan
+
+game = find("nim")
+config = configure(game, {"largest_heap": 20})
+plans = [MatchPlan(i, i, (Bot("expert"), Bot("random"))) for i in range(300)]
+traces = record(game.build(config, 50), plans, 10_000)
+wins = [bool(trace.ending["result"][0] == 1) for trace in traces.values()]
+print(json.dumps({"file": pvp_nim.__file__, "wins": np.mean(wins)}))
+"""
+
+PLAY_CENTRE = """
+import json
+import numpy as np
+from pvp_ml import players
+from pvp_ml.games.hosting import Host
+
+host, rng = Host("connect4", ours=(0,), opponent="centre", matches=32), np.random.default_rng(0)
+host.restart(rng, 600)
+wins = []
+while len(wins) < 400:
+    noise = rng.random((32, 1))
+    picks = np.full((32, 2, 1), -1, np.int32)
+    rows = np.flatnonzero(host.out.acting[:, 0])
+    picks[rows, 0] = host.legality.choose(host.out.mask[rows, 0], noise[rows])
+    host.step(picks, rng)
+    wins += (host.out.result[host.out.ended, 1] == 1).tolist()
+print(json.dumps({"names": players.names(), "wins": np.mean(wins)}))
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder with both packages, made by pip from the sources, without network."""
+    target = tmp_path_factory.mktemp("site packages")
+    folders = [str(EXAMPLES / name) for name in ("nim_game", "centre_player")]
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([sys.executable, "-m", "pip", "install", *options, "--target", str(target), *folders], check=True)
+    return target
+
+
+def python(installed, *words):
+    env = {**os.environ, "PYTHONPATH": str(installed), "OMP_NUM_THREADS": "1"}
+    return subprocess.run([sys.executable, *words], env=env, capture_output=True, text=True, check=False)
+
+
+def test_the_game_is_listed_and_keeps_every_promise(installed):
+    listed = python(installed, "-m", "pvp_ml", "game", "list", "--json")
+    assert "nim" in [json.loads(line)["name"] for line in listed.stdout.splitlines()], listed.stderr
+    checked = python(installed, "-m", "pvp_ml", "game", "check", "nim", "--json")
+    report = json.loads(checked.stdout)
+    assert report["passed"], report
+    assert all(check["outcome"] == "kept" for check in report["checks"])
+
+
+def test_the_game_is_played_and_its_expert_is_one(installed):
+    played = json.loads(python(installed, "-W", "error", "-c", PLAY_NIM).stdout)
+    assert Path(played["file"]).is_relative_to(installed)
+    assert played["wins"] > 0.95
+
+
+def test_the_player_is_found_and_beats_random_moves(installed):
+    played = python(installed, "-W", "error", "-c", PLAY_CENTRE)
+    result = json.loads(played.stdout or played.stderr)
+    assert {"centre", "random"} <= set(result["names"])
+    assert result["wins"] > 0.65
+
+
+def test_the_player_refuses_other_games(installed):
+    words = "from pvp_ml.games.hosting import Host; Host('kuhn', ours=(0,), opponent='centre')"
+    assert "player 'centre' does not play 'kuhn'" in python(installed, "-c", words).stderr
+
+
+def test_the_examples_stay_short():
+    for path in EXAMPLES.rglob("*.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 110, path
