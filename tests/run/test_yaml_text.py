@@ -17,6 +17,18 @@ def test_numbers_without_a_dot_are_numbers():
     }
 
 
+def test_words_stay_words():
+    assert read_yaml("[off, on, yes, no, true, False, 2026-11-15]") == [
+        "off",
+        "on",
+        "yes",
+        "no",
+        True,
+        False,
+        "2026-11-15",
+    ]
+
+
 def test_anchors_work():
     assert read_yaml("a: &x {k: 1}\nb: {<<: *x, l: 2}") == {"a": {"k": 1}, "b": {"k": 1, "l": 2}}
 

@@ -31,6 +31,10 @@ COMMANDS = {
 }
 
 
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""Read when numpy and torch are loaded. Parallelism comes from processes; two threads on a busy machine lose 5–10 ×."""
+
+
 def build() -> App:
     """The commands, none of them imported yet."""
     app = App(
@@ -46,10 +50,14 @@ def build() -> App:
 
 def run(words: Sequence[str]) -> int:
     """Run one command line; returns the exit code."""
-    logging.basicConfig(level=_log_level(), format="%(message)s")
+    for name in THREADS:
+        os.environ.setdefault(name, "1")
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    logging.getLogger("pvp_ml").setLevel(_log_level())
     try:
         _check_command(words)
         result = build()(list(words), print_error=False, exit_on_error=False, result_action="return_value")
+        sys.stdout.flush()
     except UserError as error:
         return _complain(str(error))
     except CycloptsError as error:
@@ -72,8 +80,8 @@ def _check_command(words: Sequence[str]) -> None:
 
 
 def _log_level() -> str:
-    level = os.environ.get("LOG_LEVEL", "WARNING").upper()
-    return level if level in logging.getLevelNamesMapping() else "WARNING"
+    level = os.environ.get("LOG_LEVEL", "INFO").upper()
+    return level if level in logging.getLevelNamesMapping() else "INFO"
 
 
 def _complain(line: str) -> int:

@@ -78,7 +78,7 @@ class EvalConfig(Section):
 class RunSection(Section):
     """The experiment itself."""
 
-    name: str = Field("", description="folder under `directory`; empty = the preset's name")
+    name: str = Field("", description="folder under `directory`; empty = the preset's name, or the game's")
     directory: str = Field("experiments", description="where runs are kept")
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="everything random follows from it")
     total_steps: Count = Field(1_000_000, description="environment steps of all matches; 0 = until stopped")
@@ -165,9 +165,9 @@ def load_config(preset: str, flags: Sequence[str], working_directory: Path) -> C
     game = registry.find(_chosen_game(layer, flags))
     options, aliases = config_options(game)
     config = read_config(read_flags(flags, options, aliases).over(layer))
-    if config.run.name or not preset:
+    if config.run.name:
         return config
-    name = preset.removeprefix("config/").removesuffix(".yml").removesuffix(".yaml").replace("/", "-")
+    name = (preset or game.name).removeprefix("config/").removesuffix(".yml").removesuffix(".yaml").replace("/", "-")
     return config.model_copy(update={"run": config.run.model_copy(update={"name": name})})
 
 

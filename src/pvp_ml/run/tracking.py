@@ -40,10 +40,17 @@ class Sink(Protocol):
 class Tracker:
     """Hands each point to every sink and keeps the last value of each metric."""
 
-    def __init__(self, sinks: Mapping[str, Sink]) -> None:
-        self._sinks = dict(sinks)
-        self._failures = dict.fromkeys(sinks, 0)
+    def __init__(self, sinks: Mapping[str, Sink] | None = None) -> None:
+        self._sinks: dict[str, Sink] = {}
+        self._failures: dict[str, int] = {}
         self.last: dict[str, float] = {}
+        for name, sink in (sinks or {}).items():
+            self.add(name, sink)
+
+    def add(self, name: str, sink: Sink) -> None:
+        """Hand points to this sink, too, from now on."""
+        self._sinks[name] = sink
+        self._failures[name] = 0
 
     def write(self, point: Point) -> None:
         """Record one point; never raises."""

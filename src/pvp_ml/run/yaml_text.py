@@ -21,7 +21,15 @@ class YamlError(UserError, ValueError):
 
 
 class _Loader(yaml.SafeLoader):
-    """SafeLoader that reads `3e-4` as a number and refuses a key that occurs twice."""
+    """SafeLoader with the scalars of YAML 1.2, which refuses a key that occurs twice.
+
+    `3e-4` is a number, `off` and `no` are words, and a date is the text that somebody wrote.
+    """
+
+    yaml_implicit_resolvers = {  # noqa: RUF012
+        first: [(tag, pattern) for tag, pattern in entries if not tag.endswith((":bool", ":timestamp"))]
+        for first, entries in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """As usual, but the second of two equal keys is an error instead of the winner."""
@@ -34,6 +42,9 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+)
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"^[-+]?(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)[eE][-+]?\d+$"),

@@ -1,0 +1,59 @@
+"""`pvp-ml demo`: the shortest way from nothing to an agent that wins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from pvp_ml.cli import INTERRUPTED
+from pvp_ml.cli.train import results
+from pvp_ml.errors import UserError
+from pvp_ml.run.config import Config, load_config
+
+PRESET = "toys/connect4-demo"
+MAX_DEMOS = 1000
+
+
+def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0) -> int:
+    """Two minutes of training with a live view, then matches against two opponents, then what to try next.
+
+    Args:
+        seconds: how long to train
+    """
+    if not 1.0 <= seconds <= 86400.0:
+        raise UserError(f"--seconds is {seconds:g}", "use 1 to 86400")
+    config = configuration(Path.cwd(), seconds)
+    from pvp_ml.run.session import final_evaluation, open_run
+    from pvp_ml.run.trainer import train
+
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"An agent that knows nothing learns Connect 4 by playing itself, for {seconds:g} seconds.")
+    with open_run(config, Console()) as run:
+        train(run)
+        reports = [] if run.is_stopping else final_evaluation(run)
+        run.tracker.close()
+        model = run.store.path / "model.zip"
+    if run.is_stopping:
+        console.print(f"saved in {run.store.path}")
+        return INTERRUPTED
+    for line in results(reports):
+        console.print(f"[bold]{line}[/]")
+    console.print(
+        f"\nWhat to try next:\n"
+        f"  pvp-ml eval --model {model}          more matches, in detail\n"
+        f"  pvp-ml train --preset toys/connect4 --name mine   a longer run; Ctrl-C saves, the same command goes on\n"
+        f"  pvp-ml game list                     what else can be played"
+    )
+    return 0
+
+
+def configuration(working_directory: Path, seconds: float) -> Config:
+    """The demo's preset under a name that is still free, limited by time alone."""
+    taken = working_directory / "experiments"
+    names = ("demo", *(f"demo-{i}" for i in range(2, MAX_DEMOS)))
+    name = next(name for name in names if not (taken / name).exists())
+    flags = ["--run.name", name, "--run.max-seconds", str(seconds), "--run.total-steps", "0"]
+    return load_config(PRESET, flags, working_directory)

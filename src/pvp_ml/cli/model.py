@@ -1,0 +1,108 @@
+"""`pvp-ml model`: model files, looked at without running anything in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.table import Table
+
+from pvp_ml import places
+from pvp_ml.bundle import Bundle, read_bundle, read_metadata
+from pvp_ml.errors import UserError
+from pvp_ml.games import registry
+from pvp_ml.run.progress import count
+
+app = App(name="model", help="List, inspect and verify model files.")
+AsJson = Annotated[bool, Parameter(name="--json", negative="")]
+
+
+@app.command(name="list")
+def list_(*, as_json: AsJson = False) -> None:
+    """List the models of this folder, of the user and of the package, and those of the runs in `experiments/`.
+
+    Args:
+        as_json: print one JSON object per model
+    """
+    table = Table("model", "game", "steps", "best result", "file")
+    for name, path in found(Path.cwd()):
+        try:
+            facts = read_metadata(path)[0]
+        except UserError as error:
+            table.add_row(name, "", "", f"cannot be read: {error.message}", str(path))
+            continue
+        best = max(facts.results, key=lambda r: r.low, default=None)
+        words = f"{best.score:.1%} against {best.opponent}" if best else "not measured"
+        table.add_row(name, facts.game, count(facts.training.steps), words, str(path))
+        if as_json:
+            print(json.dumps({"name": name, "file": str(path), **facts.model_dump(mode="json")}))
+    if not as_json:
+        Console().print(table if table.row_count else "no models yet; `pvp-ml demo` makes one")
+
+
+@app.command
+def inspect(model: str, *, as_json: AsJson = False) -> None:
+    """Print what a model file says of itself: its card, network, training and results.
+
+    Args:
+        model: a name from `pvp-ml model list`, or a file
+        as_json: print the metadata as one JSON object
+    """
+    bundle = read_bundle(find(model))
+    if as_json:
+        print(json.dumps(bundle.metadata.model_dump(mode="json")))
+        return
+    console = Console()
+    console.print(Markdown(bundle.card))
+    table = Table.grid(padding=(0, 2))
+    for label, value in facts_of(bundle):
+        table.add_row(label, value)
+    console.print(table)
+
+
+@app.command
+def verify(model: str) -> None:
+    """Read every byte of a model file, check it, and check that it fits its game; exit code 2 when it does not.
+
+    Args:
+        model: a name from `pvp-ml model list`, or a file
+    """
+    path = find(model)
+    bundle = read_bundle(path)
+    game = registry.find(bundle.metadata.game)
+    digest = game.spec(game.config()).interface_digest
+    fits = "fits the game with its default settings" if digest == bundle.interface.digest else "needs other settings"
+    print(f"{path}: sound, {bundle.metadata.game}, {fits}, {bundle.content_hash[:16]}")
+
+
+def find(model: str) -> Path:
+    """The file of a model, by name or path; a run's name stands for its newest model."""
+    path = places.find("models", model, (".zip",), Path.cwd()) or dict(found(Path.cwd())).get(model)
+    if path is None:
+        raise UserError(f"there is no model '{model}'", "`pvp-ml model list` shows what there is")
+    return path
+
+
+def found(working_directory: Path) -> Iterator[tuple[str, Path]]:
+    """(name, file) of every model, runs included."""
+    yield from places.listed("models", (".zip",), working_directory)
+    for path in sorted((working_directory / "experiments").glob("*/model.zip")):
+        yield path.parent.name, path
+
+
+def facts_of(bundle: Bundle) -> Iterator[tuple[str, str]]:
+    """Label and value of what is worth knowing."""
+    meta, training = bundle.metadata, bundle.metadata.training
+    weights = sum(array.size for array in bundle.tensors.values())
+    yield "game", f"{meta.game}, version {meta.game_version}"
+    yield "observations", f"{bundle.interface.obs_size} features"
+    yield "heads", " · ".join(f"{head.name} {head.size}" for head in bundle.interface.heads)
+    yield "network", f"{' × '.join(map(str, meta.network.trunk))} {meta.network.activation}, {weights:,} weights"
+    yield "trained", f"{training.steps:,} steps, {training.seconds:,.0f} s, seed {training.seed}, run '{training.run}'"
+    yield "versions", ", ".join(f"{name} {version}" for name, version in training.versions.items())
+    yield "content", meta.content_hash

@@ -1,0 +1,63 @@
+import json
+
+from pvp_ml.cli import run
+
+
+def test_json_has_counts_and_interval(capsys):
+    words = [
+        "eval",
+        "--player",
+        "random",
+        "--game",
+        "connect4",
+        "--against",
+        "random",
+        "tactician",
+        "--num-episodes",
+        "60",
+    ]
+    assert run([*words, "--json", "--seed", "3"]) == 0
+    results = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [r["second"] for r in results] == ["random", "tactician"]
+    for result in results:
+        assert result["matches"] == result["wins"] + result["ties"] + result["losses"] == 60
+        assert 0 <= result["low"] <= result["score"] <= result["high"] <= 1
+    assert results[1]["score"] < 0.3
+
+
+def test_same_seed_same_result(capsys):
+    words = ["eval", "--model", "random", "--game", "kuhn", "--against", "random", "--matches", "50", "--json"]
+    run(words)
+    first = capsys.readouterr().out
+    run(words)
+    assert capsys.readouterr().out == first
+    run([*words, "--seed", "1"])
+    assert capsys.readouterr().out != first
+
+
+def test_the_games_settings_are_flags(capsys):
+    assert (
+        run(
+            [
+                "eval",
+                "--model",
+                "random",
+                "--game",
+                "rps",
+                "--against",
+                "random",
+                "--matches",
+                "8",
+                "--env.rounds",
+                "5",
+                "--json",
+            ]
+        )
+        == 0
+    )
+    assert json.loads(capsys.readouterr().out)["mean_steps"] == 5
+
+
+def test_table_for_people(capsys):
+    assert run(["eval", "--model", "random", "--game", "kuhn", "--against", "random", "--matches", "20"]) == 0
+    assert "95 % interval" in " ".join(capsys.readouterr().out.split())
