@@ -7,8 +7,7 @@ import contextlib
 import os
 import secrets
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -19,34 +18,15 @@ from pvp_ml.errors import UserError
 from pvp_ml.serve.limits import Limits
 from pvp_ml.serve.server import DEFAULT_PORT, ServeConfig, serve_until_stopped
 
-Hidden = Parameter(show=False)
+Hidden = Annotated[str, Parameter(show=False)]
 
 
-def serve(  # noqa: PLR0913 - a command line
-    *,
-    model: Sequence[str] = (),
-    models_dir: Path | None = None,
-    plugin: Sequence[str] = (),
-    game: str = "",
-    host: str = "127.0.0.1",
-    port: int = DEFAULT_PORT,
-    side_port: int | None = None,
-    token_file: Path | None = None,
-    allow_origin: Sequence[str] = (),
-    deadline_ms: float = 100.0,
-    max_connections: int = 256,
-    idle_timeout: float = 60.0,
-    reload_seconds: float = 2.0,
-    float_values: bool = False,
-    seed: int | None = None,
-    device: str = "cpu",
-    remote_processor_pool_size: Annotated[int, Hidden] = 1,
-    remote_processor_type: Annotated[str, Hidden] = "thread",
-    remote_processor_kwargs: Annotated[str, Hidden] = "{}",
-) -> None:
-    """Answer requests for decisions over TCP (JSON lines), HTTP and WebSocket, until Ctrl-C.
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """The flags of `pvp-ml serve`.
 
-    Args:
+    Attributes:
         model: a model file or name; may be given several times
         models_dir: serve every .zip of this folder (default: ./models when there is no --model)
         plugin: a scripted player to serve by its name; may be given several times
@@ -64,25 +44,66 @@ def serve(  # noqa: PLR0913 - a command line
         seed: of the sampled actions; default: a secret one
         device: only cpu; accepted for compatibility
     """
-    if device != "cpu":
-        print(f"pvp-ml: device '{device}' is ignored: serving runs on the CPU", file=sys.stderr)
-    config = ServeConfig(
-        models=tuple(_find(name) for name in model),
-        models_dir=models_dir if models_dir is not None or model or plugin else Path("models"),
-        plugins=tuple(plugin),
-        game=game,
-        host=host,
-        port=port,
-        side_port=side_port,
-        token=_token(token_file),
-        origins=frozenset(allow_origin),
-        float_values=float_values,
-        reload_s=reload_seconds,
-        seed=secrets.randbits(63) if seed is None else seed,
-        limits=replace(Limits(), deadline_s=deadline_ms / 1000.0, connections=max_connections, idle_s=idle_timeout),
-    )
+
+    model: tuple[str, ...] = ()
+    models_dir: Path | None = None
+    plugin: tuple[str, ...] = ()
+    game: str = ""
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    side_port: int | None = None
+    token_file: Path | None = None
+    allow_origin: tuple[str, ...] = ()
+    deadline_ms: float = 100.0
+    max_connections: int = 256
+    idle_timeout: float = 60.0
+    reload_seconds: float = 2.0
+    float_values: bool = False
+    seed: int | None = None
+    device: str = "cpu"
+    remote_processor_pool_size: Hidden = "1"
+    remote_processor_type: Hidden = "thread"
+    remote_processor_kwargs: Hidden = "{}"
+
+
+_DEFAULTS = ServeOptions()
+
+
+def serve(options: ServeOptions = _DEFAULTS) -> None:
+    """Answer requests for decisions over TCP (JSON lines), HTTP and WebSocket, until Ctrl-C."""
+    if options.device != "cpu":
+        print(f"pvp-ml: device '{options.device}' is ignored: serving runs on the CPU", file=sys.stderr)
+    config = to_config(options)
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(serve_until_stopped(config, lambda ports: _tell(host, ports)))
+        asyncio.run(serve_until_stopped(config, lambda ports: _tell(options.host, ports)))
+
+
+def to_config(options: ServeOptions) -> ServeConfig:
+    """The flags as the server wants them; names are looked up, secrets read."""
+    limits = replace(
+        Limits(),
+        deadline_s=options.deadline_ms / 1000.0,
+        connections=options.max_connections,
+        idle_s=options.idle_timeout,
+    )
+    folder = options.models_dir
+    if folder is None and not options.model and not options.plugin:
+        folder = Path("models")
+    return ServeConfig(
+        models=tuple(_find(name) for name in options.model),
+        models_dir=folder,
+        plugins=options.plugin,
+        game=options.game,
+        host=options.host,
+        port=options.port,
+        side_port=options.side_port,
+        token=_token(options.token_file),
+        origins=frozenset(options.allow_origin),
+        float_values=options.float_values,
+        reload_s=options.reload_seconds,
+        seed=secrets.randbits(63) if options.seed is None else options.seed,
+        limits=limits,
+    )
 
 
 def _find(name: str) -> Path:
