@@ -113,7 +113,8 @@ class Moment:
     touch: Bools  # the first step of a touch
     scored: Floats  # goals of the own team
     conceded: Floats
-    own_goal: Bools  # this seat touched it last before its own net
+    scorer: Bools  # the own team scored and this seat touched the ball last
+    own_goal: Bools  # the other team scored and this seat touched the ball last
     counts: Floats  # [N,S,5] new goals, saves, shots, demolitions, boost pick-ups
     new_demoed: Bools
     gained: Floats  # boost that came, 0…1
@@ -198,6 +199,7 @@ class Memory:
             touch=touch,
             scored=rise[:, team],
             conceded=conceded,
+            scorer=mine & (rise[:, team] > 0),
             own_goal=mine & (conceded > 0),
             counts=np.maximum(counts - self.counts, 0.0),
             new_demoed=facts.demoed & ~self.demoed,

@@ -8,10 +8,10 @@ from pvp_ml.spec import Signal
 
 SIGNALS: tuple[Signal, ...] = (
     Signal("touches", doc="touches that began"),
-    Signal("goals", doc="goals of this car"),
+    Signal("goals", doc="goals after a last touch by this car"),
     Signal("team_goals", doc="goals of the team"),
     Signal("conceded", doc="goals against the team"),
-    Signal("own_goals", doc="own goals of this car"),
+    Signal("own_goals", doc="goals against after a last touch by this car"),
     Signal("shots", doc="shots on goal, as the simulator counts them"),
     Signal("saves", doc="saves, as the simulator counts them"),
     Signal("demos", doc="demolitions by this car"),
@@ -41,7 +41,7 @@ def write(moment: Moment, out: Floats) -> None:
     now, counts = moment.now, moment.counts
     values = (
         moment.touch,
-        counts[..., 0],
+        moment.scorer,
         moment.scored,
         moment.conceded,
         moment.own_goal,
