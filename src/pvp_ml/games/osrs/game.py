@@ -36,7 +36,7 @@ class _Queued(NamedTuple):
 
 
 class OsrsGame:
-    """A VecGame over NH or Dharok fights. State: `fighters` [M,2,F] and `state` [M,G] int32, `drained` [M,2] float64."""
+    """A VecGame of NH or Dharok fights: `fighters` [M,2,F] and `state` [M,G] int32, `drained` [M,2] float64."""
 
     def __init__(self, spec: GameSpec, config: FightConfig, matches: int) -> None:
         if matches < 1:

@@ -29,7 +29,6 @@ from pvp_ml.games.osrs.kernels_dice import below, forced, uniform
 from pvp_ml.games.osrs.kernels_fighter import heal_up_to, left, protection, spend_energy, stop_attacking
 from pvp_ml.games.osrs.kernels_move import can_reach, distance, method_of, style_of
 
-
 # --- remembering hits (1.4 notes B–F) --------------------------------------------------------------------------------
 
 
@@ -89,7 +88,7 @@ def remember_hit(attacker, victim, style, total):
 
 @kernel
 def queue_hit(attacker, victim, dice, seat, hit):
-    """Queue a calculated hit [HIT_SIZE] on the victim; recorded dice replace its accuracy and parts. `seat`: attacker."""
+    """Queue a calculated hit [HIT_SIZE] on the victim; recorded dice replace its accuracy and parts."""
     accurate = forced(dice, S.CHANNEL_HITS + seat)
     if accurate != S.FREE:
         hit[S.HIT_ACCURATE] = accurate
@@ -167,7 +166,7 @@ def roll_claws(victim, match, chance, max_hit, hit):
 
 @kernel
 def roll_vesta(attacker, victim, match, attack_roll, chance, max_hit, hit):
-    """4.6 Vesta's longsword: its own test against a quarter of the stab defence; a failure re-rolls the accurate flag."""
+    """4.6 Vesta's longsword: a test against a quarter of the stab defence; a failure re-rolls the accurate flag."""
     defence = vesta_defence_roll(victim[S.DEF], victim[S.PRAYERS], victim[S.BONUS + S.B_DEF_STAB])
     hit[S.HIT_PART] = 0
     if hit_chance(attack_roll, defence) > uniform(match):
@@ -244,6 +243,7 @@ def apply_spell(attacker, victim, match, spell, total):
             victim[S.T_FREEZE] = match[S.TICK] + ticks
             victim[S.T_IMMUNE] = match[S.TICK] + ticks + 5
             victim[S.WALKING] = 0
+            victim[S.MOVING] = 0
     else:
         heal = blood_heal(spell, total, attacker[S.WORN + S.WEAPON])
         attacker[S.TICK_HEALED] += heal_up_to(attacker, heal, max(attacker[S.BASE_HP], attacker[S.HP]))
@@ -294,6 +294,7 @@ def launch(attacker, victim, match, dice, seat, hit, method):
         attacker[S.SPELL] = S.SPELL_NONE
         stop_attacking(attacker)
         attacker[S.WALKING] = 0
+        attacker[S.MOVING] = 0
 
 
 @kernel

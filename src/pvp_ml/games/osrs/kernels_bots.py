@@ -1,5 +1,7 @@
-"""Scripted opponents inside the game (6.1–6.3). They decide before their timers fall, so the caller lends them the clock
-of the previous tick: every `left` here is the value at the end of that tick.
+"""Scripted opponents inside the game (6.1–6.3).
+
+They decide before their timers fall, so the caller lends them the clock of the previous tick: every `left` here is the
+value at the end of that tick.
 """
 
 from __future__ import annotations
@@ -165,11 +167,9 @@ def nh_bot_acts(bot, enemy, match, enemy_first):
 @kernel
 def pot_up(bot, match):
     """6.1 S7: the first matching line only; a blocked attempt ends it too."""
-    if bot[S.HP] <= bot[S.BASE_HP] and bot[S.COUNT + S.KIND_ANGLERFISH] > 0:
-        if match[S.Q_BOT_POTS_UP]:
-            eat_food(bot, match)
-            return
-    if bot[S.RNG] <= bot[S.BASE_RNG] and bot[S.COUNT + S.KIND_RANGING] > 0:
+    if match[S.Q_BOT_POTS_UP] and bot[S.HP] <= bot[S.BASE_HP] and bot[S.COUNT + S.KIND_ANGLERFISH] > 0:
+        eat_food(bot, match)
+    elif bot[S.RNG] <= bot[S.BASE_RNG] and bot[S.COUNT + S.KIND_RANGING] > 0:
         drink(bot, match, S.KIND_RANGING)
     elif bot[S.STR] <= bot[S.BASE_STR] and bot[S.COUNT + S.KIND_COMBAT] > 0:
         drink(bot, match, S.KIND_COMBAT)

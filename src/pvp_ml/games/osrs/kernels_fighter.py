@@ -1,4 +1,4 @@
-"""What one fighter does to itself: timers, inventory, gear, prayers, food, potions, vengeance (2.3, 2.4, 3.3–3.6, 3.9)."""
+"""What a fighter does to itself: timers, inventory, gear, prayers, food, potions, vengeance (2.3, 2.4, 3.3–3.9)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pvp_ml.games.osrs.jit import kernel
 
 @kernel
 def left(me, match, timer):
-    """left(X) of 0: remaining ticks of a timer, never below 0."""
+    """Remaining ticks of a timer, never below 0."""
     ticks = me[timer] - match[S.TICK]
     return ticks if ticks > 0 else 0
 
 
 @kernel
 def rem(me, match, timer):
-    """rem(X) of 0: what observations and masks show, because timers fall once more before the next action."""
+    """What observations and masks show, because timers fall once more before the next action."""
     ticks = me[timer] - match[S.TICK] - 1
     return ticks if ticks > 0 else 0
 

@@ -74,10 +74,8 @@ def poison(attacker, victim, match, dice, seat, style, total):
         return
     fires = forced(dice, S.CHANNEL_POISON + seat)
     if fires == S.FREE:
-        if match[S.Q_POISON_CHANCE]:
-            fires = 1 if below(match, 21) < 6 else 0
-        else:
-            fires = 1 if below(match, 4) == 0 else 0
+        sides, wins = (21, 6) if match[S.Q_POISON_CHANCE] else (4, 1)
+        fires = 1 if below(match, sides) < wins else 0
     if fires and victim[S.POISON] == 0:
         victim[S.POISON] = 12 if weapon == I.ABYSSAL_TENTACLE and match[S.Q_TENTACLE_POISON] else 6
         victim[S.POISON_AT] = match[S.TICK] + 30
@@ -125,7 +123,7 @@ def bot_reacts(bot, match, total):
     bot[S.BOT_ENEMY] = 1
     bot[S.BOT_RETALIATE_AT] = match[S.TICK] + 1
     after = bot[S.HP] - total
-    if 0 < after and 100 * after <= 65 * bot[S.BASE_HP]:
+    if after > 0 and 100 * after <= 65 * bot[S.BASE_HP]:
         bot_eats(bot, match)
 
 

@@ -25,7 +25,7 @@ def chebyshev(ax, ay, bx, by):
 
 @kernel
 def distance(me, opp):
-    """cheb between the fighters."""
+    """Chebyshev distance of the fighters."""
     return chebyshev(me[S.X], me[S.Y], opp[S.X], opp[S.Y])
 
 
@@ -49,6 +49,7 @@ def queue_walk(me, match, x, y):
 def order_walk(me, match, x, y):
     """2.5: a walk order also drops the selected spell and the attack."""
     me[S.SPELL] = S.SPELL_NONE
+    me[S.MOVING] = 0
     stop_attacking(me)
     queue_walk(me, match, x, y)
 
@@ -77,7 +78,7 @@ def is_wanted(dx, dy, shape):
 
 @kernel
 def walk_near(me, opp, match, dice, seat, radius, shape):
-    """Walk to the best tile of a ring around the opponent: nearest to me, ties by chance; nothing when already there."""
+    """Walk to the best tile of a ring around the opponent: nearest to me, ties by chance; not when already there."""
     best, count = 1 << 20, 0
     for index in range(8 * radius):
         dx, dy = offset_at(radius, index)
@@ -151,7 +152,10 @@ def attack_range(me, style):
 
 @kernel
 def nearest_beside(me, opp):
-    """M5 at distance 1: the best of the opponent's orthogonal neighbours S, N, W, E as (x, y)."""
+    """M5 at distance 1: the best of the opponent's orthogonal neighbours S, N, W, E as (x, y).
+
+    Of equally near tiles the last one on the own row or column wins, else the first: so the recorded fighters walk.
+    """
     best_x, best_y, best = 0, 0, 1 << 20
     for index in range(4):
         x, y = opp[S.X], opp[S.Y]
@@ -163,11 +167,9 @@ def nearest_beside(me, opp):
             x -= 1
         else:
             x += 1
-        score = 2 * chebyshev(me[S.X], me[S.Y], x, y)
-        if x != me[S.X] and y != me[S.Y]:
-            score += 1
-        if score < best:
-            best_x, best_y, best = x, y, score
+        far = chebyshev(me[S.X], me[S.Y], x, y)
+        if far < best or (far == best and (x == me[S.X] or y == me[S.Y])):
+            best_x, best_y, best = x, y, far
     return best_x, best_y
 
 
@@ -206,6 +208,7 @@ def follow(me, opp, match):
         stop_attacking(me)
         return
     me[S.WALKING] = 0
+    me[S.MOVING] = 0
     method = method_of(me)
     if can_reach(me, opp, match, method):
         return
@@ -243,5 +246,5 @@ def move(me, opp, match):
     if me[S.WALKING]:
         me[S.MOVING] = 1
         step_once(me)
-        if me[S.WALKING]:
+        if me[S.WALKING] and not me[S.WALKS]:
             step_once(me)

@@ -257,7 +257,7 @@ def can_use_potion(me, match, kind):
 
 @kernel
 def is_brew_useful(me):
-    """brewUseful of 2.6."""
+    """A brew would help (2.6)."""
     return me[S.DEF] < me[S.BASE_DEF] + (200 + 20 * me[S.BASE_DEF]) // 100 - 1 or me[S.HP] <= me[S.BASE_HP]
 
 

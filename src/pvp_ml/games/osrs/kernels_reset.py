@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from pvp_ml.games.osrs import items as I
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.jit import kernel
@@ -14,7 +13,7 @@ from pvp_ml.games.osrs.kernels_tick import PID_RANGE
 FIXED_X, FIXED_Y = 3096, 3530
 LOW_X, HIGH_X, LOW_Y, HIGH_Y = 3041, 3101, 3530, 3557
 FIRST_STAT_TICK = 99
-"""Tick of the first stat restoration: the timer is set once, without effect, in the tick before the first observation."""
+"""Tick of the first stat restoration; the timer was set, without effect, in the tick before the first observation."""
 
 BREW_4, RESTORE_4 = I.ITEM["saradomin_brew_4"], I.ITEM["super_restore_4"]
 DHAROK = S.BUILDS.index("DHAROK")

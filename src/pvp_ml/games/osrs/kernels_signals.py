@@ -29,7 +29,7 @@ def food_scale(me):
 
 @kernel
 def brew_scale(me):
-    """remainingBrewScale."""
+    """What all brews heal, over base HP (remainingBrewScale)."""
     return me[S.COUNT + S.KIND_BREW] * brew_heal(me[S.BASE_HP]) / me[S.BASE_HP]
 
 

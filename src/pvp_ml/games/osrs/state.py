@@ -47,6 +47,7 @@ WALKING = _take()
 DEST_X = _take()
 DEST_Y = _take()
 MOVING = _take()
+WALKS = _take()  # 1: one tile a tick (3.16: run energy spent); our fights always run, replays of recorded ones need it
 
 # combat
 TARGET = _take()  # 1: the opponent is the combat target
@@ -92,7 +93,7 @@ PRAY_RANGED = _take()
 PRAY_MELEE = _take()
 BUILD = _take()
 
-# derived from WORN whenever it changes: all bonuses (ammunition left out with a thrown weapon), and what an opponent sees
+# derived from WORN whenever it changes: all bonuses (ammunition left out with a thrown weapon)
 BONUS = _take(14)
 (
     B_ATT_STAB,
