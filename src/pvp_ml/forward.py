@@ -44,6 +44,11 @@ def _unit_statistics(name: str, size: int) -> dict[str, Array]:
     }
 
 
+def inverse_deviation(var: Array) -> Array:
+    """What a centred number is multiplied by to have variance 1 (float64)."""
+    return np.asarray(1.0 / np.sqrt(var + EPSILON))
+
+
 def check_tensors(network: NetworkConfig, interface: Interface, tensors: Mapping[str, Array]) -> None:
     """Refuse a set of weights that is not exactly what the network's configuration implies."""
     wanted = tensor_shapes(network, interface)
@@ -73,7 +78,7 @@ class Actor:
         self.interface = interface
         self.heads = Heads.compile(interface.heads)
         self._tensors = dict(tensors)
-        self._normalizer = dict(normalizer)
+        self.statistics = dict(normalizer)
         self._is_plain = is_plain(network, interface)
         self._layouts = block_layouts(network, interface)
         self._trunk = self._layers("actor", len(network.trunk))
@@ -90,20 +95,18 @@ class Actor:
 
     def refresh(self) -> None:
         """Read the observation statistics again; call it whenever they changed."""
-        mean, var = self._normalizer["obs/mean"], self._normalizer["obs/var"]
-        scale = 1.0 / np.sqrt(var + EPSILON)
+        mean, var = self.statistics["obs/mean"], self.statistics["obs/var"]
         is_id = np.array([f.kind == "id" for f in self.interface.features])
-        scale, shift = np.where(is_id, 1.0, scale), np.where(is_id, 0.0, -mean * scale)
         frames = len(self.network.frames)
-        self._scale = np.tile(scale, frames).astype(np.float32)
-        self._shift = np.tile(shift, frames).astype(np.float32)
+        self._mean = np.tile(np.where(is_id, 0.0, mean), frames).astype(np.float32)
+        self._scale = np.tile(np.where(is_id, 1.0, inverse_deviation(var)), frames).astype(np.float32)
         self._limit = np.tile(np.where(is_id, np.inf, self.network.clip), frames).astype(np.float32)
         if self.network.privileged:
-            self._privileged_mean = self._normalizer["privileged/mean"].astype(np.float32)
-            self._privileged_scale = (1.0 / np.sqrt(self._normalizer["privileged/var"] + EPSILON)).astype(np.float32)
+            self._privileged_mean = self.statistics["privileged/mean"].astype(np.float32)
+            self._privileged_scale = inverse_deviation(self.statistics["privileged/var"]).astype(np.float32)
         if self.network.heads == "mlp":
-            self._pick_scale = (1.0 / np.sqrt(self._normalizer["pick/var"] + EPSILON)).astype(np.float32)
-            self._pick_mean = self._normalizer["pick/mean"].astype(np.float32)
+            self._pick_scale = inverse_deviation(self.statistics["pick/var"]).astype(np.float32)
+            self._pick_mean = self.statistics["pick/mean"].astype(np.float32)
 
     def act(self, obs: FloatArray, mask: BoolArray, keys: Keys, greedy: BoolArray, out: Choice,
             value: FloatArray | None = None, privileged: FloatArray | None = None,
@@ -202,8 +205,8 @@ class Actor:
     def _input(self, obs: FloatArray) -> FloatArray:
         """Normalised and, where there are ids or encoders, encoded observation."""
         x = self._buffer("input", len(obs), obs.shape[1])
-        np.multiply(obs, self._scale, out=x)
-        x += self._shift
+        np.subtract(obs, self._mean, out=x)  # before scaling: a constant feature must become exactly 0
+        x *= self._scale
         np.clip(x, -self._limit, self._limit, out=x)
         if self._is_plain:
             return x

@@ -26,6 +26,7 @@ def lane_advantages(
     for m in range(slots):
         last = steps[m]
         for s in range(seats):
+            state[last:, m, s] = NO_ROW
             is_open = owner[last, m, s] < 0
             is_void = False
             next_value = value[last, m, s]

@@ -6,19 +6,49 @@ Parameters are passed in by name, so that one network can be evaluated with othe
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from pvp_ml.forward import EPSILON, Array
+from pvp_ml.forward import Array, inverse_deviation
 from pvp_ml.network import BlockLayout, NetworkConfig, block_layouts, is_plain
 from pvp_ml.rl.actions import HeadLayout
 from pvp_ml.spec import Interface
 
 Parameters = Mapping[str, Tensor]
 Statistics = Mapping[str, Array]
+
+
+class Scaling(NamedTuple):
+    """Running statistics as tensors: what is taken off, what is multiplied by. Ids stay as they are."""
+
+    mean: Tensor  # [N]
+    scale: Tensor  # [N]
+    limit: Tensor  # [N]
+    privileged: tuple[Tensor, Tensor] | None  # mean, scale [P]
+    pick: tuple[Tensor, Tensor] | None  # mean, scale [A]
+
+
+def scaling(network: NetworkConfig, interface: Interface, statistics: Statistics, device: torch.device) -> Scaling:
+    """Read the statistics as they are now."""
+    is_id = np.array([f.kind == "id" for f in interface.features])
+    limit = np.where(is_id, np.inf, network.clip)
+    mean = np.where(is_id, 0.0, statistics["obs/mean"])
+    scale = np.where(is_id, 1.0, inverse_deviation(statistics["obs/var"]))
+
+    def tensor(array: Array, times: int = 1) -> Tensor:
+        return torch.as_tensor(np.tile(array, times), dtype=torch.float32, device=device)
+
+    def pair(name: str) -> tuple[Tensor, Tensor] | None:
+        if f"{name}/mean" not in statistics:
+            return None
+        return tensor(statistics[f"{name}/mean"]), tensor(inverse_deviation(statistics[f"{name}/var"]))
+
+    frames = len(network.frames)
+    return Scaling(tensor(mean, frames), tensor(scale, frames), tensor(limit, frames), pair("privileged"), pair("pick"))
 
 
 class Network:
@@ -30,19 +60,11 @@ class Network:
         self.layout = layout
         self._blocks = block_layouts(network, interface)
         self._is_plain = is_plain(network, interface)
-        self._is_id = np.array([f.kind == "id" for f in interface.features])
 
-    def inputs(self, p: Parameters, obs: Tensor, statistics: Statistics) -> Tensor:
+    def inputs(self, p: Parameters, obs: Tensor, scaling: Scaling) -> Tensor:
         """Stacked observation [B,N] → what the trunks read: normalised, clipped, ids embedded, blocks encoded."""
-        frames = len(self.network.frames)
-        scale = np.where(self._is_id, 1.0, 1.0 / np.sqrt(statistics["obs/var"] + EPSILON))
-        shift = np.where(self._is_id, 0.0, -statistics["obs/mean"] * scale)
-        limit = np.where(self._is_id, np.inf, self.network.clip)
-        scale_t, shift_t, limit_t = (
-            torch.as_tensor(np.tile(a, frames), dtype=torch.float32, device=obs.device) for a in (scale, shift, limit)
-        )
-        x = torch.addcmul(shift_t, obs, scale_t)
-        return self._encoded(p, x.clamp_(-limit_t, limit_t))
+        x = (obs - scaling.mean).mul_(scaling.scale).clamp_(-scaling.limit, scaling.limit)
+        return self._encoded(p, x)
 
     def features(self, p: Parameters, x: Tensor, memory: Tensor | None) -> Tensor:
         """[B,W]: what the heads read."""
@@ -55,10 +77,10 @@ class Network:
             features, memory, p["memory/input"], p["memory/hidden"], p["memory/input_bias"], p["memory/hidden_bias"]
         )
 
-    def logits(self, p: Parameters, features: Tensor, picks: Tensor, statistics: Statistics) -> Tensor:
+    def logits(self, p: Parameters, features: Tensor, picks: Tensor, scaling: Scaling) -> Tensor:
         """[B,H,X] padded logits given the picks [B,A] that each head's predecessors made."""
         if self.network.heads == "mlp":
-            return self._head_mlps(p, features, picks, statistics)
+            return self._head_mlps(p, features, picks, scaling)
         logits = functional.linear(
             features, self.layout.pad_rows(p["head/weight"]), self.layout.pad_rows(p["head/bias"])
         )
@@ -68,13 +90,13 @@ class Network:
         return logits.view(-1, self.layout.heads, self.layout.width)
 
     def value(
-        self, p: Parameters, x: Tensor, features: Tensor, privileged: Tensor | None, statistics: Statistics
+        self, p: Parameters, x: Tensor, features: Tensor, privileged: Tensor | None, scaling: Scaling
     ) -> Tensor:
         """[B] value in units of normalised reward."""
         if self.network.critic == "separate":
             if self.network.privileged:
                 assert privileged is not None, "a privileged critic needs privileged features"
-                x = torch.cat([x, self._standardise(privileged, statistics, "privileged")], dim=1)
+                x = torch.cat([x, self._standardise(privileged, scaling.privileged)], dim=1)
             features = self._mlp(p, "critic", len(self.network.critic_layers), x)
         return functional.linear(features, p["value/weight"], p["value/bias"])[:, 0]
 
@@ -82,14 +104,23 @@ class Network:
         """[B] log-odds of winning."""
         return functional.linear(features, p["win/weight"], p["win/bias"])[:, 0]
 
-    def _head_mlps(self, p: Parameters, features: Tensor, picks: Tensor, statistics: Statistics) -> Tensor:
-        seen = self._standardise(picks, statistics, "pick")
+    def head_logits(self, p: Parameters, h: int, features: Tensor, seen: Tensor) -> Tensor:
+        """[B, size] logits of one head with an MLP of its own; `seen` [B, columns before it] are normalised picks."""
+        name = f"head/{self.interface.heads[h].name}"
+        x = torch.cat([features, seen], dim=1)
+        for i in range(len(self.network.head_layers)):
+            x = self._activate(self._linear(p, f"{name}/{i}", x))
+        return self._linear(p, f"{name}/{len(self.network.head_layers)}", x)
+
+    def normal_picks(self, picks: Tensor, scaling: Scaling) -> Tensor:
+        """[B,A] one-hot picks as the heads' MLPs read them."""
+        return self._standardise(picks, scaling.pick)
+
+    def _head_mlps(self, p: Parameters, features: Tensor, picks: Tensor, scaling: Scaling) -> Tensor:
+        seen = self.normal_picks(picks, scaling)
         rows, start = [], 0
-        for head in self.interface.heads:
-            x = torch.cat([features, seen[:, :start]], dim=1)
-            for i in range(len(self.network.head_layers)):
-                x = self._activate(self._linear(p, f"head/{head.name}/{i}", x))
-            logits = self._linear(p, f"head/{head.name}/{len(self.network.head_layers)}", x)
+        for h, head in enumerate(self.interface.heads):
+            logits = self.head_logits(p, h, features, seen[:, :start])
             rows.append(functional.pad(logits, (0, self.layout.width - head.size)))
             start += head.size
         return torch.stack(rows, dim=1)
@@ -114,12 +145,10 @@ class Network:
                 return torch.cat([joined.mean(dim=1), joined.amax(dim=1)], dim=1)
         return joined.reshape(len(x), -1)
 
-    def _standardise(self, x: Tensor, statistics: Statistics, name: str) -> Tensor:
-        mean, var = (
-            torch.as_tensor(statistics[f"{name}/{part}"], dtype=torch.float32, device=x.device)
-            for part in ("mean", "var")
-        )
-        return ((x - mean) * torch.rsqrt(var + EPSILON)).clamp_(-self.network.clip, self.network.clip)
+    def _standardise(self, x: Tensor, pair: tuple[Tensor, Tensor] | None) -> Tensor:
+        assert pair is not None, "statistics of these features are missing"
+        mean, scale = pair
+        return ((x - mean) * scale).clamp_(-self.network.clip, self.network.clip)
 
     def _mlp(self, p: Parameters, name: str, layers: int, x: Tensor) -> Tensor:
         for i in range(layers):

@@ -17,7 +17,7 @@ from pvp_ml.forward import Actor, Array, empty_normalizer
 from pvp_ml.match import FloatArray
 from pvp_ml.network import NetworkConfig, is_critic, tensor_shapes
 from pvp_ml.rl.actions import HeadLayout, head_entropies, joint_log_prob, masked_log_probs
-from pvp_ml.rl.nets import Network
+from pvp_ml.rl.nets import Network, Scaling, scaling
 from pvp_ml.spec import Interface
 
 
@@ -102,22 +102,27 @@ class Policy(nn.Module):
     ) -> Evaluation:
         """Log-probability, entropies and value of actions [B,H] taken at obs [B,N] out of legal [B,A]."""
         parameters = dict(self.named_parameters(recurse=False))
-        x = self.net.inputs(parameters, obs, self.normalizer)
+        scale = self._scaling(self.normalizer)
+        x = self.net.inputs(parameters, obs, scale)
         features = self.net.features(parameters, x, memory)
         picks = self.layout.one_hot(actions)
         log_probs = masked_log_probs(
-            self.net.logits(parameters, features, picks, self.normalizer), self.layout.pad_legal(legal)
+            self.net.logits(parameters, features, picks, scale), self.layout.pad_legal(legal)
         )
-        value = self.net.value(parameters, x, features, privileged, self.normalizer)
+        value = self.net.value(parameters, x, features, privileged, scale)
         win = self.net.win_logit(parameters, features.detach()) if self.network.win_head else None
         return Evaluation(joint_log_prob(log_probs, actions), head_entropies(log_probs), value, log_probs, win)
+
+    def _scaling(self, statistics: dict[str, Array]) -> Scaling:
+        return scaling(self.network, self.interface, statistics, self.device)
 
     def anchor_log_probs(self, anchor: Anchor, obs: Tensor, legal: Tensor, actions: Tensor) -> Tensor:
         """[B,H,X] log-probabilities that an anchor gives to the same choices."""
         with torch.no_grad():
             parameters = self._bind(anchor.flat)
-            features = self.net.features(parameters, self.net.inputs(parameters, obs, anchor.normalizer), None)
-            logits = self.net.logits(parameters, features, self.layout.one_hot(actions), anchor.normalizer)
+            scale = self._scaling(anchor.normalizer)
+            features = self.net.features(parameters, self.net.inputs(parameters, obs, scale), None)
+            logits = self.net.logits(parameters, features, self.layout.one_hot(actions), scale)
             return masked_log_probs(logits, self.layout.pad_legal(legal))
 
 

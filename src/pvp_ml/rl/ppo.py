@@ -56,7 +56,7 @@ class PpoConfig(BaseModel):
     gradient_accumulation: Annotated[int, Field(ge=1)] = Field(1, description="minibatches per optimiser step")
     adam_epsilon: Annotated[float, Field(gt=0)] = Field(1e-5, description="ε of Adam")
     normalize_observations: bool = Field(True, description="running mean and variance per feature")
-    normalize_rewards: bool = Field(True, description="divide by the running deviation of discounted returns")
+    normalize_rewards: bool = Field(True, description="divide by the running root mean square of discounted returns")
     normalize_advantages: bool = Field(True, description="over the whole rollout")
     critic_warmup: Annotated[int, Field(ge=0)] = Field(0, description="first rollouts in which only the critic learns")
     win_coef: NonNegative = Field(Constant(0.1), description="weight of the win head's cross entropy")

@@ -19,11 +19,11 @@ from pvp_ml.spec import GameSpec
 
 
 class ExpressionTerm(BaseModel):
-    """A reward term of one's own: arithmetic over the game's signals, such as `damage_dealt * (hitpoints < 30)`."""
+    """A reward term of one's own: arithmetic over the game's signals and terms (a signal wins where names clash)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    expression: Expression = Field(description="arithmetic over signal names")
+    expression: Expression = Field(description="arithmetic over signal and term names")
     weight: Schedule = Field(Constant(1.0), description="its weight")
 
 
@@ -33,7 +33,7 @@ class RewardConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     weights: dict[str, Schedule] = Field({}, description="term → weight; empty = 1 for `win` (or for all terms)")
-    expressions: dict[str, ExpressionTerm] = Field({}, description="name → own term over signals")
+    expressions: dict[str, ExpressionTerm] = Field({}, description="name → own term over signals and terms")
     team_spirit: Annotated[Schedule, Within(0.0, 1.0)] = Field(
         Constant(0.0), description="share of a seat's reward that is its team's mean"
     )
@@ -55,7 +55,7 @@ class RewardMixer:
             _known(name, self._terms, f"game '{spec.name}' has no reward term '{name}'")
         for own in config.expressions.values():
             for name in own.expression.names:
-                _known(name, list(self._signals), f"game '{spec.name}' has no signal '{name}'")
+                _known(name, [*self._signals, *self._terms], f"game '{spec.name}' has no signal or term '{name}'")
         self.set(Progress())
 
     def set(self, progress: Progress) -> None:
@@ -74,12 +74,18 @@ class RewardMixer:
         """Terms [M,S,R] and signals [M,S,K] → out [M,S]."""
         np.dot(terms, self.weights, out=out)
         for expression, weight in self._own:
-            values = {n: signals[:, :, self._signals[n]].astype(np.float64) for n in expression.names}
+            values = {n: self._column(n, terms, signals).astype(np.float64) for n in expression.names}
             out += weight * expression.evaluate(values)
         if self._config.clip is not None:
             np.clip(out, -self._config.clip, self._config.clip, out=out)
         if self._share is not None:
             out[:] = out @ self._share
+
+    def _column(self, name: str, terms: FloatArray, signals: FloatArray) -> FloatArray:
+        """[M,S] of one signal or term."""
+        if name in self._signals:
+            return signals[:, :, self._signals[name]]
+        return terms[:, :, self._terms.index(name)]
 
     def _sharing(self, spirit: float, zero_sum: float) -> FloatArray | None:
         """[S,S] matrix that mixes seats, or None when each keeps its own."""

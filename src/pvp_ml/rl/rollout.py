@@ -88,11 +88,11 @@ class Rollout:
 
     def carry(self) -> None:
         """Copy the rows that are still open to index 0; call it after learning, before `begin`."""
-        self.drop()
         t, m, s = np.nonzero(self._state == OPEN)
-        for name in _CARRIED:
-            array = getattr(self, name)
-            array[0, m, s] = array[t, m, s]
+        kept = {name: getattr(self, name)[t, m, s] for name in _CARRIED}  # copies: a row may be carried once more
+        self.drop()
+        for name, values in kept.items():
+            getattr(self, name)[0, m, s] = values
         self.reward[0, m, s] = self._collected[t, m, s]
 
     def drop(self) -> None:

@@ -67,7 +67,9 @@ class Trainee:
         if not self.config.normalize_rewards:
             return 1.0
         update(self.reward_statistics, "reward", batch)
-        return float(1.0 / np.sqrt(self.reward_statistics["reward/var"][0] + EPSILON))
+        mean, var = self.reward_statistics["reward/mean"][0], self.reward_statistics["reward/var"][0]
+        size = math.sqrt(var + mean * mean)  # about zero, not about the mean: a constant reward keeps a finite scale
+        return 1.0 / size if size > EPSILON else 1.0
 
     def learn(self, source: GradientSource, progress: Progress) -> dict[str, float]:
         """All epochs over one rollout; returns the metrics."""
@@ -140,6 +142,20 @@ class Trainee:
         if mean["magnet"]:
             metrics["ppo/kl_magnet"] = mean["magnet"]
         return {key: float(value) for key, value in metrics.items()}
+
+    def become(self, other: Trainee) -> None:
+        """Copy another trainee's policy and statistics; start with a fresh optimiser."""
+        with torch.no_grad():
+            self.policy.flat.copy_(other.policy.flat)
+        for mine, theirs in (
+            (self.policy.normalizer, other.policy.normalizer),
+            (self.reward_statistics, other.reward_statistics),
+        ):
+            for key, array in mine.items():
+                array[:] = theirs[key]
+        self._adam.state.clear()
+        self._bad_in_a_row = 0
+        self.gradient.zero_()
 
     def state(self) -> dict[str, Array]:
         """Everything besides the weights and observation statistics that the next update depends on."""
