@@ -54,10 +54,14 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A frozen policy, by the hash of its weights. `delay` in steps; `greedy` is the chance of an argmax match."""
+    """A frozen policy, by the hash of its weights.
+
+    `delay` is the chance per step that it gives no input, `greedy` the chance of a match in which it always takes its
+    likeliest choice, `noise` the deviation of what it sees, in deviations of each feature.
+    """
 
     content_hash: str
-    delay: int = 0
+    delay: float = 0.0
     greedy: float = 0.0
     noise: float = 0.0
 
@@ -67,7 +71,7 @@ class Scripted:
     """A scripted player outside the game, from the entry-point group `pvp_ml.players`."""
 
     name: str
-    delay: int = 0
+    delay: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

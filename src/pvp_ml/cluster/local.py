@@ -24,7 +24,7 @@ from pvp_ml.cluster.codec import decode, encode
 from pvp_ml.cluster.memory import Segment, TraineeMemory, fill_statistics, lay_out, memory_bytes
 from pvp_ml.errors import UserError
 from pvp_ml.rl.policy import Policy
-from pvp_ml.selfplay.deciders import MemberSource
+from pvp_ml.selfplay.members import MemberFolder
 from pvp_ml.selfplay.plans import LineupMix, scramble
 from pvp_ml.selfplay.shard import Shard
 
@@ -81,14 +81,12 @@ class _Worker:
 class LocalShards:
     """All shards of a run on this machine, with the memory that they share."""
 
-    def __init__(
-        self, blueprint: Blueprint, mix: LineupMix, members: MemberSource | None = None, members_dir: str = ""
-    ) -> None:
+    def __init__(self, blueprint: Blueprint, mix: LineupMix, members: str = "") -> None:
         self.blueprint = blueprint
         self.spec = blueprint.spec()
         self.count = blueprint.shards
         self._mix = mix
-        self._members_dir = members_dir
+        self._members = members
         shapes = blueprint.shapes(self.spec)
         size = memory_bytes(shapes, self.count)
         self._segment = Segment.create(size) if self.count > 1 else None
@@ -98,7 +96,8 @@ class LocalShards:
             fill_statistics(memory, network, interface)
         self._text = blueprint.model_dump_json()
         self._workers = {rank: self._spawn(rank) for rank in range(1, self.count)}
-        self.own: Shard = blueprint.build(0, self.memories, mix, members)
+        folder = MemberFolder(Path(members), self.spec.interface)
+        self.own: Shard = blueprint.build(0, self.memories, mix, folder)
         for worker in self._workers.values():
             worker.answer(START_TIMEOUT_S)
         self.wait_seconds = 0.0
@@ -173,7 +172,7 @@ class LocalShards:
 
     def _spawn(self, rank: int) -> _Worker:
         assert self._segment is not None
-        return _Worker(rank, self._text, str(self._segment.path), encode(self._mix), self._members_dir)
+        return _Worker(rank, self._text, str(self._segment.path), encode(self._mix), self._members)
 
 
 def worker_main(rank: int, blueprint: str, segment: str, mix: bytes, members: str, pipe: Connection) -> None:
@@ -185,7 +184,12 @@ def worker_main(rank: int, blueprint: str, segment: str, mix: bytes, members: st
         plan = Blueprint.model_validate_json(blueprint)
         shapes = plan.shapes(plan.spec())
         memory = Segment(Path(segment), memory_bytes(shapes, plan.shards))
-        shard = plan.build(rank, lay_out(memory.buffer, shapes, plan.shards), decode(mix), None)
+        shard = plan.build(
+            rank,
+            lay_out(memory.buffer, shapes, plan.shards),
+            decode(mix),
+            MemberFolder(Path(members), plan.spec().interface),
+        )
         pipe.send_bytes(encode([True, rank]))
         while True:
             method, args = decode(pipe.recv_bytes())

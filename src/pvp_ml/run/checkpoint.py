@@ -17,8 +17,7 @@ from pvp_ml.rl.schedule import Progress
 from pvp_ml.rl.trainee import Trainee
 from pvp_ml.run.learning import Learning
 from pvp_ml.run.store import Checkpoint
-
-MAIN = "main"
+from pvp_ml.selfplay.league import MAIN
 
 
 def pack(learning: Learning, progress: Progress, seconds: float, extra: Mapping[str, Any]) -> dict[str, bytes]:

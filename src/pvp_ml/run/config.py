@@ -18,11 +18,12 @@ from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.network import NetworkConfig
 from pvp_ml.rl.ppo import PpoConfig
 from pvp_ml.rl.rewards import RewardConfig, RewardMixer
-from pvp_ml.rl.schedule import Constant, Schedule, Within
+from pvp_ml.rl.schedule import Schedule, Within
 from pvp_ml.run.options import Option, options_of, read_flags, short_names
 from pvp_ml.run.presets import KeyPath, Layer, load_preset
 from pvp_ml.run.progress import View
 from pvp_ml.run.settings import Section, read_settings
+from pvp_ml.selfplay.matchmaking import SelfPlayConfig
 from pvp_ml.spec import GameSpec, RewardTerm
 
 Weight = Annotated[Schedule, Within(low=0.0)]
@@ -56,14 +57,6 @@ class EnvConfig(Section):
     def spec(self) -> GameSpec:
         """The game as configured."""
         return self.type.spec(self.settings)
-
-
-class SelfPlayConfig(Section):
-    """Whom the trainee meets."""
-
-    opponents: dict[str, Weight] = Field(
-        {"self": Constant(1.0)}, description="opponent → share of matches: self, a bot of the game, or a player"
-    )
 
 
 class EvalConfig(Section):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass
 from functools import reduce
@@ -14,10 +15,13 @@ from pvp_ml.rl.normalize import combine, update
 from pvp_ml.rl.policy import Anchor
 from pvp_ml.rl.ppo import LossWeights
 from pvp_ml.rl.schedule import Progress
-from pvp_ml.rl.trainee import Sums, Trainee
+from pvp_ml.rl.trainee import NonFiniteError, Sums, Trainee
 from pvp_ml.selfplay.collector import Report
 from pvp_ml.selfplay.lanes import Outcome
+from pvp_ml.selfplay.league import MAIN
 from pvp_ml.selfplay.shard import RowFacts
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +91,23 @@ class Learning:
             np.float32,
         )
         facts: list[list[RowFacts]] = self.shards.call("finish", scale, gamma, lam)
-        metrics = {
-            trainee.name: self._learn_one(trainee, k, [shard[k] for shard in facts], progress)
-            for k, trainee in enumerate(trainees)
-        }
+        metrics = {}
+        for k, trainee in enumerate(trainees):
+            try:
+                metrics[trainee.name] = self._learn_one(trainee, k, [shard[k] for shard in facts], progress)
+            except NonFiniteError as error:
+                if trainee.name == MAIN:
+                    raise
+                log.warning("%s; it starts again from the main policy", error)
+                self.restart(trainee.name, MAIN)
         self.shards.call("carry")
         self.shards.call("refresh")
         return metrics
+
+    def restart(self, name: str, source: str) -> None:
+        """A trainee becomes a copy of another, with a fresh optimiser."""
+        self.trainees[name].become(self.trainees[source])
+        self.shards.call("refresh")
 
     def recover(self, ranks: list[int]) -> None:
         """Start new shards for lost ones; what all shards have collected is dropped, since its sums are incomplete."""

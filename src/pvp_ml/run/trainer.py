@@ -21,16 +21,17 @@ from pvp_ml.bundle import Bundle, MatchResult, Training, make_bundle, pack_bundl
 from pvp_ml.cluster.blueprint import Blueprint, TraineeBlueprint
 from pvp_ml.cluster.local import LocalShards, ShardLostError
 from pvp_ml.errors import UserError
+from pvp_ml.match import AsyncVecGame, VecGame
 from pvp_ml.rl.schedule import Progress
-from pvp_ml.run.checkpoint import MAIN, pack, unpack
+from pvp_ml.run.checkpoint import pack, unpack
+from pvp_ml.run.competition import Competition
 from pvp_ml.run.config import Config
 from pvp_ml.run.learning import Learning, Rollouts
 from pvp_ml.run.matches import MatchMetrics
 from pvp_ml.run.store import RunStore
 from pvp_ml.run.tracking import Point, Tracker
 from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant
-from pvp_ml.selfplay.matchmaking import share_mix
-from pvp_ml.selfplay.plans import LineupMix
+from pvp_ml.selfplay.league import MAIN
 from pvp_ml.selfplay.tally import Evaluation
 
 log = logging.getLogger(__name__)
@@ -48,6 +49,7 @@ def train(run: Run) -> None:
                 continue
             metrics = run.learn()
             run.record(rollouts, metrics)
+            run.every(run.config.self_play.snapshot_every, run.add_to_league)
             run.every(run.config.eval.every, run.evaluate)
             run.every(run.config.run.checkpoint_every, run.save)
         run.finish()
@@ -74,7 +76,11 @@ class Run:
         self._learn_seconds = 0.0
         self._saved_at = -1
         torch.set_num_threads(1)
-        self.learning = Learning(LocalShards(blueprint(config), self._mix()))
+        self.competition = Competition(
+            self.spec, config.self_play, dict(config.env.scenarios), store.path, config.run.seed
+        )
+        shards = LocalShards(blueprint(config), self.competition.mix(self.progress), str(self.competition.members.path))
+        self.learning = Learning(shards)
         self.learning.shards.initialise()
         self._matches = MatchMetrics(self.spec)
 
@@ -90,7 +96,8 @@ class Run:
             )
         progress, self.seconds, extra = unpack(self.learning, checkpoint)
         self.progress = self._before = replace(progress, total_steps=self.config.run.total_steps)
-        self.results = {name: MatchResult(**row) for name, row in extra.get("results", {}).items()}
+        self.results = {name: MatchResult(**row) for name, row in extra["results"].items()}
+        self.competition.restore(extra["competition"])
         self._last, self._saved_at = self._now(), progress.steps
         return True
 
@@ -106,7 +113,7 @@ class Run:
     def collect(self) -> Rollouts | None:
         """A rollout from every shard, or None when a shard was lost and had to be replaced."""
         self._before = self.progress
-        self.learning.shards.use_mix(self._mix())
+        self.learning.shards.use_mix(self.competition.mix(self.progress))
         try:
             return self.learning.collect(self.progress)
         except ShardLostError as lost:
@@ -134,6 +141,8 @@ class Run:
         for name, row in metrics.items():
             if name != MAIN:
                 values |= {f"{name}/{key}": value for key, value in row.items()}
+        self.competition.record(rollouts.outcomes)
+        self._restart_exploiters()
         values |= self._matches.add(rollouts.outcomes)
         values |= {f"reward/{name}": value for name, value in rollouts.terms.items()}
         values |= {f"time/{part}_s": seconds for part, seconds in rollouts.seconds.items()}
@@ -147,6 +156,12 @@ class Run:
         if steps and self._before.steps // steps < self.progress.steps // steps:
             act()
 
+    def add_to_league(self) -> None:
+        """The main policy joins the league, if anybody is going to meet it there."""
+        if self.config.self_play.has_league:
+            self.competition.snapshot(self.bundle(), self.progress.steps, self._build)
+            self._last = self._now()  # testing the frozen opponent is not training time
+
     def evaluate(self, matches: int = 0) -> list[Evaluation]:
         """Play the configured opponents and write `eval/…` metrics; the first opponent's score is the win rate."""
         settings, reports = self.config.eval, []
@@ -155,7 +170,7 @@ class Run:
         for name in settings.opponents:
             against = find_contestant(name, self.spec, Path.cwd())
             rows = min(matches or settings.matches, 256)
-            game = self.config.env.type.build(self.config.env.settings, rows)
+            game = self._build(rows)
             try:
                 report = evaluate(game, contestant, against, matches or settings.matches, self.config.run.seed,
                                   tuple(self.config.env.scenarios))  # fmt: skip
@@ -171,7 +186,10 @@ class Run:
 
     def save(self) -> None:
         """Write a checkpoint and the newest bundle; a full disk is a warning, three in a row stop the run."""
-        extra = {"results": {name: result.model_dump() for name, result in self.results.items()}}
+        extra = {
+            "results": {name: result.model_dump() for name, result in self.results.items()},
+            "competition": self.competition.state(),
+        }
         files = pack(self.learning, self.progress, self.seconds, extra)
         files["config.json"] = self.config.model_dump_json().encode()
         if self.store.try_save(self.progress.steps, files, self.spec.game_digest):
@@ -225,9 +243,16 @@ class Run:
         self.learning.shards.close()
         self.tracker.close()
 
-    def _mix(self) -> LineupMix:
-        shares = {name: share.at(self.progress) for name, share in self.config.self_play.opponents.items()}
-        return share_mix(self.spec, shares, self.config.env.scenarios)
+    def _build(self, matches: int) -> VecGame | AsyncVecGame:
+        return self.config.env.type.build(self.config.env.settings, matches)
+
+    def _restart_exploiters(self) -> None:
+        """Exploiters that found something join the league and start again from the main policy."""
+        for name in self.competition.finished_hunts(self.progress.steps):
+            label = f"{name}-{self.progress.steps}"
+            self.competition.join(self.bundle(name), label, "exploiter", self.progress.steps)
+            self.learning.restart(name, MAIN)
+            self.competition.restart_hunt(name, self.progress.steps)
 
     def _replace(self, lost: ShardLostError) -> None:
         self._lost += len(lost.ranks)
@@ -247,7 +272,10 @@ def blueprint(config: Config) -> Blueprint:
         shards=max(1, min(shards, config.env.matches)),
         seed=config.run.seed,
         reward=config.reward,
-        trainees=(TraineeBlueprint(name=MAIN, network=config.network, ppo=config.ppo),),
+        trainees=tuple(
+            TraineeBlueprint(name=name, network=config.network, ppo=config.ppo)
+            for name in (MAIN, *config.self_play.exploiters)
+        ),
     )
 
 

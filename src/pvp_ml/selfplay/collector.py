@@ -14,12 +14,13 @@ import numpy.typing as npt
 
 from pvp_ml.errors import UserError
 from pvp_ml.forward import Actor
-from pvp_ml.match import StepBuffers, VecGame
+from pvp_ml.match import IDLE, StepBuffers, VecGame
 from pvp_ml.rl.kernels_gae import ENDED, TRUNCATED, VOID
 from pvp_ml.rl.rewards import RewardMixer
 from pvp_ml.rl.rollout import NOBODY, Rollout, RolloutShape
 from pvp_ml.sampling import Choice
 from pvp_ml.selfplay.deciders import Deciders
+from pvp_ml.selfplay.handicaps import blur, idle_when_late
 from pvp_ml.selfplay.kernels_lanes import row_keys
 from pvp_ml.selfplay.lanes import Lanes, Outcome
 from pvp_ml.selfplay.plans import PlanSource
@@ -127,6 +128,7 @@ class Collector:
         if first >= 0 and r.acting[t].all() and (lanes.slot == first).all() and isinstance(self.deciders[first], Actor):
             self._act(t, first, None)
             return
+        r.actions[t][lanes.slot < 0] = IDLE
         slots = lanes.slot.reshape(-1)
         acting = r.acting[t].reshape(-1)
         for slot in np.unique(slots[acting]).tolist():
@@ -151,14 +153,18 @@ class Collector:
         if not isinstance(decider, Actor):
             serials = self.lanes.serial[rows // self.spec.seats]
             seats = (rows % self.spec.seats).astype(np.int32)
-            actions[rows] = decider.decide(serials, seats, obs[rows], mask[rows], keys[rows])
+            picked = np.asarray(decider.decide(serials, seats, obs[rows], mask[rows], keys[rows]), np.int32)
+            idle_when_late(picked, self.lanes.delay.reshape(-1)[rows], keys[rows])
+            actions[rows] = picked
             return
         out = Choice.allocate(decider.heads, len(rows))
         is_live = slot < len(self.deciders.trainees)
         part = self._value[: len(rows)] if is_live else None
-        legal = mask[rows]
-        empty = decider.act(obs[rows], legal, keys[rows], greedy[rows], out, part, privileged[rows])
+        seen = obs[rows] if is_live else blur(decider, obs[rows], self.lanes.noise.reshape(-1)[rows], keys[rows])
+        empty = decider.act(seen, mask[rows], keys[rows], greedy[rows], out, part, privileged[rows])
         self._refuse_empty(empty, rows)
+        if not is_live:
+            idle_when_late(out.actions, self.lanes.delay.reshape(-1)[rows], keys[rows])
         actions[rows] = out.actions
         if part is not None:
             log_prob[rows], value[rows], mask[rows] = out.log_prob, part, out.legal
@@ -180,7 +186,7 @@ class Collector:
         self.lanes.note(r.reward[t], out.signals)
         stopped = np.flatnonzero(out.ended | out.truncated | (out.faults != 0))
         for row in stopped.tolist():
-            kind = VOID if out.faults[row] else ENDED if out.ended[row] else TRUNCATED
+            kind = VOID if out.faults[row] or self.lanes.is_void[row] else ENDED if out.ended[row] else TRUNCATED
             r.end[t, row] = kind
             if kind == TRUNCATED:
                 r.finals.step.append(t)

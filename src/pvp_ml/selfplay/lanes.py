@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from pvp_ml.match import RESTING, FloatArray, Live, MatchPlan, Member, StepBuffers
+from pvp_ml.errors import UserError
+from pvp_ml.match import RESTING, Fault, FloatArray, Live, MatchPlan, Member, Occupant, Scripted, StepBuffers
 from pvp_ml.rl.rollout import NOBODY
 from pvp_ml.selfplay.deciders import UNDECIDED, Deciders
 from pvp_ml.selfplay.plans import scramble
 from pvp_ml.selfplay.tally import SignalFolds
 from pvp_ml.spec import GameSpec
+
+log = logging.getLogger(__name__)
 
 _GREEDY_CHANNEL = 17
 
@@ -43,6 +47,9 @@ class Lanes:
         self.slot: npt.NDArray[np.int32] = np.full(shape, UNDECIDED, np.int32)
         self.trainee: npt.NDArray[np.int8] = np.full(shape, NOBODY, np.int8)
         self.greedy: npt.NDArray[np.bool_] = np.zeros(shape, np.bool_)
+        self.delay: FloatArray = np.zeros(shape, np.float32)
+        self.noise: FloatArray = np.zeros(shape, np.float32)
+        self.is_void: npt.NDArray[np.bool_] = np.zeros(matches, np.bool_)  # an opponent could not be loaded
         self.score: FloatArray = np.zeros(shape, np.float32)
         self._plans: dict[int, MatchPlan] = {}
         self._folds = SignalFolds(spec, matches)
@@ -58,17 +65,28 @@ class Lanes:
             self.clock[row] = 0
             self.slot[row] = UNDECIDED
             self.trainee[row] = NOBODY
-            self.greedy[row] = False
-            if serial == RESTING:
-                continue
-            plan = self._plans[serial]
-            self.seed[row] = plan.seed
-            for seat, occupant in enumerate(plan.lineup):
-                self.slot[row, seat] = self._deciders.slot(occupant)
-                if isinstance(occupant, Live):
-                    self.trainee[row, seat] = self._deciders.trainees.index(occupant.trainee)
-                elif isinstance(occupant, Member) and occupant.greedy > 0.0:
-                    self.greedy[row, seat] = scramble(plan.seed, _GREEDY_CHANNEL, seat) / 2.0**64 < occupant.greedy
+            self.greedy[row] = self.is_void[row] = False
+            self.delay[row] = self.noise[row] = 0.0
+            if serial != RESTING:
+                plan = self._plans[serial]
+                self.seed[row] = plan.seed
+                for seat, occupant in enumerate(plan.lineup):
+                    self._seat_one(row, seat, plan.seed, occupant)
+
+    def _seat_one(self, row: int, seat: int, seed: int, occupant: Occupant) -> None:
+        try:
+            self.slot[row, seat] = self._deciders.slot(occupant)
+        except UserError as error:  # one rotten file must not stop a run: the match counts for nobody
+            log.warning("match %d is void: %s", int(self.serial[row]), error)
+            self.is_void[row] = True
+        match occupant:
+            case Live(trainee):
+                self.trainee[row, seat] = self._deciders.trainees.index(trainee)
+            case Member(_, delay, greedy, noise):
+                self.delay[row, seat], self.noise[row, seat] = delay, noise
+                self.greedy[row, seat] = scramble(seed, _GREEDY_CHANNEL, seat) / 2.0**64 < greedy
+            case Scripted(_, delay):
+                self.delay[row, seat] = delay
 
     def note(self, reward: FloatArray, signals: FloatArray) -> None:
         """Add one step's mixed reward [M,S] and signals [M,S,K]."""
@@ -84,7 +102,7 @@ class Lanes:
             result=tuple(int(r) for r in out.result[row]),
             score=tuple(float(x) for x in self.score[row]),
             truncated=bool(out.truncated[row]),
-            fault=int(out.faults[row]),
+            fault=int(out.faults[row]) or int(Fault.CRASHED if self.is_void[row] else Fault.NONE),
             signals=self._folds.of(row, int(self.clock[row])),
         )
         self.score[row] = 0.0

@@ -1,40 +1,186 @@
-"""Whom the trainees meet: shares of opponents become a mix of lineups."""
+"""Whom the trainees meet: shares of opponents become a mix of lineups, from which shards draw matches.
+
+self_play: {strategy: past, league_size: 20}                                     the simple way
+self_play: {opponents: {self: 0.5, past: {share: 0.4, delay: 0.1}, nh-bot: 0.1}}  the explicit way
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from pvp_ml import players
 from pvp_ml.errors import UserError
-from pvp_ml.match import Bot, Live, Occupant, Scripted
+from pvp_ml.match import Bot, Live, Member, Occupant, Scripted
+from pvp_ml.rl.schedule import Constant, Progress, Schedule, Within
+from pvp_ml.selfplay.exploiters import ExploiterConfig
+from pvp_ml.selfplay.league import MAIN, Entry, League, Weighting
 from pvp_ml.selfplay.plans import LineupMix
 from pvp_ml.spec import GameSpec
 
-SELF = "self"
+Share = Annotated[Schedule, Within(0.0, 1.0)]
+STRATEGIES: dict[str, dict[str, float]] = {
+    "pure": {"self": 1.0},
+    "past": {"self": 0.5, "past": 0.5},
+    "pfsp": {"self": 0.5, "pfsp": 0.5},
+    "frozen": {"frozen": 1.0},
+    "target": {"target": 1.0},
+    "latest": {"latest": 1.0},
+}
+LEAGUE_KINDS = ("past", "pfsp", "frozen", "target", "latest")
 
 
-def share_mix(
-    spec: GameSpec, shares: Mapping[str, float], scenarios: Mapping[str, float], trainee: str = "main"
-) -> LineupMix:
-    """Lineups in which the trainee holds one team's seats and each opponent, by its share, all the others."""
-    live = Live(trainee)
-    lineups = []
-    for name, share in shares.items():
-        if share > 0.0:
-            other = live if name == SELF else opponent(spec, name)
-            seats = tuple(live if seat in spec.teams[0] else other for seat in range(spec.seats))
-            lineups.append((share, seats))
-    if not lineups:
-        raise UserError("all shares of self_play.opponents are 0", "give at least one opponent a share above 0")
-    drawn = tuple((weight, name) for name, weight in scenarios.items() if weight > 0.0)
-    return LineupMix(tuple(lineups), drawn or ((1.0, spec.scenarios[0].name),))
+class OpponentConfig(BaseModel):
+    """One kind of opponent and its handicaps. A plain number is its share."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    share: Annotated[Schedule, Within(low=0.0)] = Field(
+        Constant(1.0), description="share of matches, relative to the others"
+    )
+    delay: Share = Field(
+        Constant(0.0), description="chance per step that it gives no input; `random()` draws per opponent"
+    )
+    greedy: Share = Field(Constant(0.0), description="chance of a match in which it always takes its likeliest choice")
+    noise: Annotated[Schedule, Within(low=0.0)] = Field(
+        Constant(0.0), description="noise on what it sees, in deviations of each feature"
+    )
+    weighting: Weighting = Field("hard", description="pfsp: hard (1−w)², even w(1−w) or linear 1−w")
+    models: tuple[str, ...] = Field((), description="target: model files or scripted players, drawn alike")
+    run: str = Field("", description="latest: the run whose newest model it is")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain_share(cls, data: Any) -> Any:
+        return (
+            data
+            if isinstance(data, Mapping | cls) and not (isinstance(data, Mapping) and "type" in data)
+            else {"share": data}
+        )
 
 
-def opponent(spec: GameSpec, name: str) -> Occupant:
+class SelfPlayConfig(BaseModel):
+    """Whom the main trainee meets, and who hunts it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    strategy: Literal["", "pure", "past", "pfsp", "frozen", "target", "latest"] = Field(
+        "", description="the simple way: pure, past (half the matches against the league), pfsp, frozen, target, latest"
+    )
+    opponents: dict[str, OpponentConfig] = Field(
+        {}, description="the explicit way: self, past, pfsp, frozen, target, latest, a bot or a scripted player → share"
+    )
+    league_size: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        20, description="past members kept; see docs for who goes"
+    )
+    snapshot_every: Annotated[int, Field(ge=0)] = Field(
+        1_000_000, description="steps after which the main policy joins the league; 0 = never"
+    )
+    quality_learning_rate: Annotated[float, Field(gt=0)] = Field(0.01, description="η of the league's quality rule")
+    exploiters: dict[str, ExploiterConfig] = Field({}, description="name → a trainee that hunts the main one")
+
+    def mixture(self) -> dict[str, OpponentConfig]:
+        """The opponents, whichever way they were given."""
+        if self.opponents:
+            return self.opponents
+        shares = STRATEGIES[self.strategy or "pure"]
+        return {name: OpponentConfig(share=Constant(share)) for name, share in shares.items()}
+
+    @property
+    def has_league(self) -> bool:
+        """Whether members have to be kept."""
+        return bool(self.exploiters) or any(name in LEAGUE_KINDS for name in self.mixture())
+
+
+class Matchmaker:
+    """Turns the configuration and the league into lineups."""
+
+    def __init__(self, spec: GameSpec, config: SelfPlayConfig, scenarios: Mapping[str, float]) -> None:
+        self.spec = spec
+        self.config = config
+        drawn = tuple((weight, name) for name, weight in scenarios.items() if weight > 0.0)
+        self._scenarios = drawn or ((1.0, spec.scenarios[0].name),)
+        for name in config.mixture():
+            if name != "self" and name not in LEAGUE_KINDS:
+                opponent(spec, name)
+
+    def mix(self, league: League, progress: Progress, rng: np.random.Generator) -> LineupMix:
+        """Lineups for the matches that start now. A share without anybody to meet goes to self-play."""
+        lineups: list[tuple[float, tuple[Occupant, ...]]] = []
+        hunting = 0.0
+        for name, exploiter in self.config.exploiters.items():
+            share = exploiter.share.at(progress)
+            met = self._hunted(league, exploiter)
+            if share > 0.0 and met:
+                hunting += share
+                lineups += [(share * chance, self._seat(Live(name), member)) for chance, member in met]
+        shares = {name: cfg.share.at(progress) for name, cfg in self.config.mixture().items()}
+        total = sum(shares.values())
+        if total <= 0.0:
+            raise UserError("all shares of self_play.opponents are 0", "give at least one opponent a share above 0")
+        for name, cfg in self.config.mixture().items():
+            share = (1.0 - min(hunting, 0.95)) * shares[name] / total
+            if share > 0.0:
+                met = self._met(name, cfg, league, progress, rng) or [(1.0, Live(MAIN))]
+                lineups += [(share * chance, self._seat(Live(MAIN), other)) for chance, other in met]
+        return LineupMix(tuple(lineups), self._scenarios)
+
+    def _seat(self, live: Live, other: Occupant) -> tuple[Occupant, ...]:
+        """The trainee holds the first team's seats, the opponent all the others; teams change places later."""
+        return tuple(live if seat in self.spec.teams[0] else other for seat in range(self.spec.seats))
+
+    def _met(
+        self, name: str, config: OpponentConfig, league: League, progress: Progress, rng: np.random.Generator
+    ) -> list[tuple[float, Occupant]]:
+        if name == "self":
+            return [(1.0, Live(MAIN))]
+        if name not in LEAGUE_KINDS:
+            met = opponent(self.spec, name)
+            return [(1.0, replace(met, delay=config.delay.at(progress, rng)) if isinstance(met, Scripted) else met)]
+        if name in ("past", "pfsp"):
+            entries = league.of_kind("past", "exploiter")
+            chances = league.past_chances() if name == "past" else league.pfsp_chances(config.weighting)
+        else:
+            kind: Literal["frozen", "target", "latest"] = name  # type: ignore[assignment]
+            entries = league.of_kind(kind)
+            chances = np.full(len(entries), 1.0 / max(1, len(entries)))
+        met_members: list[tuple[float, Occupant]] = [
+            (float(chance), self._handicapped(entry, config, progress, rng))
+            for entry, chance in zip(entries, chances, strict=True)
+        ]
+        if name == "target":
+            scripts = [opponent(self.spec, m) for m in config.models if _is_scripted(self.spec, m)]
+            met_members += [(1.0 / len(scripts), script) for script in scripts]
+        return met_members
+
+    def _handicapped(
+        self, entry: Entry, config: OpponentConfig, progress: Progress, rng: np.random.Generator
+    ) -> Occupant:
+        delay, greedy, noise = (s.at(progress, rng) for s in (config.delay, config.greedy, config.noise))
+        return Member(entry.content_hash, delay, greedy, noise)
+
+    def _hunted(self, league: League, exploiter: ExploiterConfig) -> list[tuple[float, Occupant]]:
+        """Whom an exploiter plays: the newest snapshot of the main policy, or the whole league, hard ones first."""
+        past = league.of_kind("past")
+        if exploiter.against == "main":
+            return [(1.0, Member(past[-1].content_hash))] if past else []
+        members = league.of_kind("past", "exploiter")
+        return [(1.0 / len(members), Member(entry.content_hash)) for entry in members]
+
+
+def opponent(spec: GameSpec, name: str) -> Bot | Scripted:
     """A bot of the game or a scripted player, by name."""
     if name in spec.bots:
         return Bot(name)
     if name in players.names():
         return Scripted(name)
-    known = ", ".join((SELF, *spec.bots, *players.names()))
+    known = ", ".join(("self", *LEAGUE_KINDS, *spec.bots, *players.names()))
     raise UserError(f"game '{spec.name}' has no opponent '{name}'", f"choose from: {known}")
+
+
+def _is_scripted(spec: GameSpec, name: str) -> bool:
+    return name in spec.bots or name in players.names()

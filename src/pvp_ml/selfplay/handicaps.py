@@ -1,0 +1,32 @@
+"""What makes an opponent more human: it reacts late, and it sees less exactly. Decided per row and step by its key."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pvp_ml.forward import Actor, Keys
+from pvp_ml.match import IDLE, FloatArray, IntArray
+from pvp_ml.players import uniform
+
+_DELAY_SALT = np.uint64(0xD1B54A32D192ED03)
+_NOISE_SALT = np.uint64(0x8CB92BA72F3D8DD7)
+
+
+def idle_when_late(actions: IntArray, delay: FloatArray, keys: Keys) -> None:
+    """Rows [B,H] become IDLE with the chance `delay` [B]."""
+    if delay.any():
+        actions[uniform(keys ^ _DELAY_SALT, 1)[:, 0] < delay] = IDLE
+
+
+def blur(actor: Actor, obs: FloatArray, noise: FloatArray, keys: Keys) -> FloatArray:
+    """The observations [B,N] with normal noise of `noise` [B] deviations on every number that is not an id."""
+    if not noise.any():
+        return obs
+    width = obs.shape[1]
+    first, second = np.split(uniform(keys ^ _NOISE_SALT, 2 * width), 2, axis=1)
+    normal = np.sqrt(-2.0 * np.log(first)) * np.cos(2.0 * np.pi * second)
+    is_id = np.array([feature.kind == "id" for feature in actor.interface.features])
+    spread = np.where(is_id, 0.0, np.sqrt(actor.statistics["obs/var"]))
+    frames = width // len(spread)
+    seen: FloatArray = (obs + noise[:, None] * np.tile(spread, frames) * normal).astype(np.float32)
+    return seen

@@ -1,0 +1,205 @@
+"""The league: frozen members, how often each is met, and what came of it. JSON in, JSON out.
+
+Quality rule of prioritised past self-play: a new member starts at the highest quality, members are met with the softmax
+of their qualities, and beating member i lowers its quality by η / (N · P(i)): what is beaten reliably is met less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from pvp_ml.errors import UserError
+from pvp_ml.match import Bot, Live, Member, Occupant, Scripted
+from pvp_ml.selfplay.lanes import Outcome
+from pvp_ml.selfplay.ratings import Belief, rate_match
+
+Kind = Literal["past", "exploiter", "target", "latest", "frozen"]
+Weighting = Literal["hard", "even", "linear"]
+MAIN = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One member. `key` names it in the payoff table; weights are found by `content_hash`."""
+
+    content_hash: str
+    name: str
+    kind: Kind
+    steps: int
+    quality: float = 1.0
+
+    @property
+    def key(self) -> str:
+        """Member keys are hashes: the same policy under two names is one player."""
+        return self.content_hash
+
+
+@dataclass(slots=True)
+class Score:
+    """Points of one player against another."""
+
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+
+    @property
+    def matches(self) -> int:
+        """Matches that count."""
+        return self.wins + self.ties + self.losses
+
+    @property
+    def points(self) -> float:
+        """A tie is half a point."""
+        return self.wins + 0.5 * self.ties
+
+    def rate(self, prior: float = 1.0) -> float:
+        """Share of points, drawn towards ½ by `prior` matches."""
+        return (self.points + 0.5 * prior) / (self.matches + prior)
+
+
+@dataclass(slots=True)
+class League:
+    """Members, their qualities, all results, and online ratings of everybody that was met."""
+
+    size: int = 20
+    learning_rate: float = 0.01
+    members: list[Entry] = field(default_factory=list)
+    payoff: dict[str, dict[str, Score]] = field(default_factory=dict)
+    ratings: dict[str, Belief] = field(default_factory=dict)
+
+    def add(self, entry: Entry) -> None:
+        """Take a member in at the highest quality; the same policy twice is taken once.
+
+        Beyond `size`, past members are evicted: of each two neighbours in age, the one after the closest pair goes,
+        so that old and new stay represented; the first and the newest always stay.
+        """
+        if any(member.content_hash == entry.content_hash and member.kind == entry.kind for member in self.members):
+            return
+        top = max((m.quality for m in self.members if m.kind in ("past", "exploiter")), default=1.0)
+        self.members.append(replace(entry, quality=top))
+        self.ratings.setdefault(entry.key, self.ratings.get(MAIN, Belief()))
+        while len(self.of_kind("past", "exploiter")) > self.size:
+            self.members.remove(self._least_missed())
+
+    def remove(self, content_hash: str) -> None:
+        """Forget a member (its results stay)."""
+        self.members = [member for member in self.members if member.content_hash != content_hash]
+
+    def of_kind(self, *kinds: Kind) -> list[Entry]:
+        """Members of these kinds, oldest first."""
+        return [member for member in self.members if member.kind in kinds]
+
+    def member(self, content_hash: str) -> Entry:
+        """The member with these weights."""
+        for entry in self.members:
+            if entry.content_hash == content_hash:
+                return entry
+        raise UserError(f"the league has no member {content_hash[:12]}")
+
+    def _least_missed(self) -> Entry:
+        old = self.of_kind("past", "exploiter")
+        if len(old) <= 2:
+            return old[0]
+        gaps = [old[i + 1].steps - old[i - 1].steps for i in range(1, len(old) - 1)]
+        return old[1 + int(np.argmin(gaps))]
+
+    # --- whom to meet -------------------------------------------------------------------------------------------------
+
+    def past_chances(self) -> npt.NDArray[np.float64]:
+        """Softmax of the qualities of past members and exploiters."""
+        quality = np.array([m.quality for m in self.of_kind("past", "exploiter")])
+        weight = np.exp(quality - quality.max(initial=0.0))
+        return np.asarray(weight / weight.sum()) if len(weight) else weight
+
+    def pfsp_chances(self, weighting: Weighting, player: str = MAIN, floor: float = 0.02) -> npt.NDArray[np.float64]:
+        """Chances by how the player fares: hard (1−w)², even w(1−w), linear 1−w; nobody falls below `floor`/N."""
+        members = self.of_kind("past", "exploiter")
+        if not members:
+            return np.zeros(0)
+        wins = np.array([self.score(player, m.key).rate() for m in members])
+        raw = {"hard": (1.0 - wins) ** 2, "even": wins * (1.0 - wins), "linear": 1.0 - wins}[weighting] + 1e-9
+        return np.asarray((1.0 - floor) * raw / raw.sum() + floor / len(members))
+
+    # --- what came of it ----------------------------------------------------------------------------------------------
+
+    def score(self, first: str, second: str) -> Score:
+        """Results of the first player against the second."""
+        return self.payoff.get(first, {}).get(second) or Score()
+
+    def record(self, outcomes: Iterable[Outcome], teams: tuple[tuple[int, ...], ...]) -> None:
+        """Book finished matches: payoff, ratings, qualities. Void ones, and matches against oneself, change nothing."""
+        for outcome in outcomes:
+            if outcome.fault or len(teams) != 2:
+                continue
+            first, second = (player_key(outcome.plan.lineup[team[0]]) for team in teams)
+            if first != second:
+                points = 0.5 + 0.5 * outcome.result[teams[0][0]]
+                self.book(first, second, points)
+
+    def book(self, first: str, second: str, points: float) -> None:
+        """One match between two players."""
+        for a, b, made in ((first, second, points), (second, first, 1.0 - points)):
+            score = self.payoff.setdefault(a, {}).setdefault(b, Score())
+            score.wins += made == 1.0
+            score.ties += made == 0.5
+            score.losses += made == 0.0
+        beliefs = rate_match(self.ratings.get(first, Belief()), self.ratings.get(second, Belief()), points)
+        self.ratings[first], self.ratings[second] = beliefs
+        if first == MAIN and points == 1.0:
+            self._lower_quality(second)
+        elif second == MAIN and points == 0.0:
+            self._lower_quality(first)
+
+    def _lower_quality(self, key: str) -> None:
+        members = self.of_kind("past", "exploiter")
+        for i, member in enumerate(members):
+            if member.key == key:
+                step = self.learning_rate / (len(members) * max(float(self.past_chances()[i]), 1e-6))
+                self.members[self.members.index(member)] = replace(member, quality=member.quality - step)
+                return
+
+    def table(self, players: list[str]) -> npt.NDArray[np.float64]:
+        """points[i,j] that player i made against player j."""
+        return np.array([[self.score(a, b).points if a != b else 0.0 for b in players] for a in players])
+
+    # --- JSON -----------------------------------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything; `from_json` gives an equal league."""
+        return {
+            "size": self.size,
+            "learning_rate": self.learning_rate,
+            "members": [asdict(member) for member in self.members],
+            "payoff": {a: {b: [s.wins, s.ties, s.losses] for b, s in row.items()} for a, row in self.payoff.items()},
+            "ratings": {key: [belief.mu, belief.sigma] for key, belief in self.ratings.items()},
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> League:
+        """Read what `to_json` wrote."""
+        return cls(
+            size=data["size"],
+            learning_rate=data["learning_rate"],
+            members=[Entry(**member) for member in data["members"]],
+            payoff={a: {b: Score(*s) for b, s in row.items()} for a, row in data["payoff"].items()},
+            ratings={key: Belief(*belief) for key, belief in data["ratings"].items()},
+        )
+
+
+def player_key(occupant: Occupant) -> str:
+    """The name of a player in the payoff table."""
+    match occupant:
+        case Live(trainee):
+            return trainee
+        case Member(content_hash):
+            return content_hash
+        case Bot(name):
+            return f"bot:{name}"
+        case Scripted(name):
+            return f"player:{name}"
+    return "external"

@@ -1,0 +1,53 @@
+"""Frozen policies on disk, stored once by the hash of what they are: the weights of a league."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pvp_ml.bundle import Bundle, pack_bundle, read_bundle
+from pvp_ml.errors import UserError
+from pvp_ml.forward import Actor
+from pvp_ml.spec import Interface
+
+
+class MemberFolder:
+    """Bundles named by their content hash. Files never change; the same policy is stored once."""
+
+    def __init__(self, path: Path, interface: Interface) -> None:
+        self.path = path
+        self._interface = interface
+
+    def file(self, content_hash: str) -> Path:
+        """Where a member's bundle lies."""
+        return self.path / f"{content_hash}.zip"
+
+    def add(self, bundle: Bundle) -> str:
+        """Store a bundle unless it is there; returns its hash."""
+        if bundle.interface.digest != self._interface.digest:
+            raise UserError(f"model {bundle.content_hash[:12]} was made for another game or version", "train it anew")
+        target = self.file(bundle.content_hash)
+        if not target.exists():
+            self.path.mkdir(parents=True, exist_ok=True)
+            aside = target.with_suffix(".tmp")
+            aside.write_bytes(pack_bundle(bundle))
+            aside.replace(target)
+        return bundle.content_hash
+
+    def read(self, content_hash: str) -> Bundle:
+        """The member, checked: it is what its name says, and it fits the game."""
+        path = self.file(content_hash)
+        if not path.is_file():
+            raise UserError(f"league member {content_hash[:12]} is missing", f"expected {path.name} in {path.parent}")
+        bundle = read_bundle(path)
+        if bundle.content_hash != content_hash:
+            raise UserError(f"league member {content_hash[:12]} holds another policy", "delete the file")
+        if bundle.interface.digest != self._interface.digest:
+            raise UserError(
+                f"league member {content_hash[:12]} was made for another game or version", "delete the file"
+            )
+        return bundle
+
+    def actor(self, content_hash: str) -> Actor:
+        """The member, ready to play."""
+        bundle = self.read(content_hash)
+        return Actor(bundle.network, bundle.interface, bundle.tensors, bundle.normalizer)
