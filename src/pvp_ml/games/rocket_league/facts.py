@@ -110,6 +110,9 @@ class Moment:
     """One step: where things are now and what happened in it. All [N,S] unless it says otherwise."""
 
     now: Facts
+    gap: Floats  # [N,S,3] from the car to the ball
+    distance: Floats  # its length
+    toward: Floats  # [N,S,3] its direction
     touch: Bools  # the first step of a touch
     scored: Floats  # goals of the own team
     conceded: Floats
@@ -194,8 +197,13 @@ class Memory:
         change = np.where(respawned, 0.0, facts.boost - self.boost).astype(np.float32)
         turtled, recovered, stayed, clock = self._turtles(facts)
         conceded = rise[:, 1 - team]
+        gap = facts.ball - facts.position
+        distance = np.sqrt(np.einsum("...i,...i->...", gap, gap))
         moment = Moment(
             now=facts,
+            gap=gap,
+            distance=distance,
+            toward=gap / np.maximum(distance, 1e-6)[..., None],
             touch=touch,
             scored=rise[:, team],
             conceded=conceded,

@@ -44,16 +44,6 @@ def unit(a: Floats) -> Floats:
     return np.asarray(a / np.maximum(length(a), 1e-6)[..., None], np.float32)
 
 
-def cosine(a: Floats, b: Floats) -> Floats:
-    """Of the angle between two vectors; 0 when one of them is zero."""
-    return dot(unit(a), unit(b))
-
-
-def to_ball(m: Moment) -> Floats:
-    """From the car to the ball, b − p."""
-    return m.now.ball - m.now.position
-
-
 # Events -----------------------------------------------------------------------------------------------------------
 
 
@@ -112,8 +102,7 @@ def constant(m: Moment) -> npt.NDArray[np.float32]:
 
 def velocity_player_to_ball(m: Moment) -> Floats:
     """v_p·unit(b−p)/2300; 0 beyond 6000 uu."""
-    gap = to_ball(m)
-    return np.where(length(gap) > FAR, 0.0, dot(m.now.velocity, unit(gap)) / CAR_MAX_SPEED).astype(np.float32)
+    return np.where(m.distance > FAR, 0.0, dot(m.now.velocity, m.toward) / CAR_MAX_SPEED).astype(np.float32)
 
 
 def speed_toward_ball(m: Moment) -> Floats:
@@ -123,7 +112,7 @@ def speed_toward_ball(m: Moment) -> Floats:
 
 def face_ball(m: Moment) -> Floats:
     """f·unit(b−p)."""
-    return dot(m.now.forward, unit(to_ball(m)))
+    return dot(m.now.forward, m.toward)
 
 
 def in_air(m: Moment) -> Bools:
@@ -167,18 +156,18 @@ def liu_distance_ball_to_goal(m: Moment) -> Floats:
 
 def liu_distance_player_to_ball(m: Moment) -> Floats:
     """exp(−0.5·(|p−b|−92.75)/2300)."""
-    return np.exp(np.float32(-0.5) * (length(to_ball(m)) - np.float32(BALL_RADIUS)) / np.float32(CAR_MAX_SPEED))
+    return np.exp(np.float32(-0.5) * (m.distance - np.float32(BALL_RADIUS)) / np.float32(CAR_MAX_SPEED))
 
 
 def align_ball_goal(m: Moment) -> Floats:
     """cos(b−p, p−own goal) + cos(b−p, their goal−p)."""
-    gap = to_ball(m)
-    return cosine(gap, m.now.position - OWN_GOAL) + cosine(gap, THEIR_GOAL - m.now.position)
+    behind, ahead = unit(m.now.position - OWN_GOAL), unit(THEIR_GOAL - m.now.position)
+    return dot(m.toward, behind + ahead)
 
 
 def shot_setup(m: Moment) -> Floats:
     """cos(b−their goal, p−b) when above 0.6: the car is behind the ball on the line to the goal."""
-    value = cosine(m.now.ball - THEIR_GOAL, -to_ball(m))
+    value = -dot(unit(m.now.ball - THEIR_GOAL), m.toward)
     return np.where(value > 0.6, value, 0.0).astype(np.float32)
 
 
@@ -226,7 +215,7 @@ def fifty_fifty(m: Moment) -> Bools:
     teams = m.now.cars[..., 1]
     own = np.take_along_axis(teams, np.arange(teams.shape[1])[None, :, None], axis=2)
     rival_near = ((gaps < NEAR) & (teams != own)).any(2)
-    return rival_near & (length(to_ball(m)) < NEAR) & m.touched_last & (velocity_ball_to_goal(m) > 0.0)
+    return rival_near & (m.distance < NEAR) & m.touched_last & (velocity_ball_to_goal(m) > 0.0)
 
 
 def wall_hit(m: Moment) -> Floats:
@@ -237,7 +226,7 @@ def wall_hit(m: Moment) -> Floats:
 
 def dribbling(m: Moment) -> Bools:
     """1 while the ball rides on a driving car: 90–200 uu above it, within 130 uu in xy, at most 500 uu/s apart."""
-    gap = to_ball(m)
+    gap = m.gap
     height = gap[..., 2]
     over = (height > 90.0) & (height < 200.0) & (length(gap[..., :2]) < 130.0)
     return over & m.now.on_ground & (length(m.now.ball_velocity - m.now.velocity) < 500.0)
@@ -246,7 +235,7 @@ def dribbling(m: Moment) -> Bools:
 def control(m: Moment) -> Floats:
     """While the last touch was mine and the ball is within 500 uu: max(0, 1−|v_b−v_p|/2300)."""
     calm = np.maximum(1.0 - length(m.now.ball_velocity - m.now.velocity) / CAR_MAX_SPEED, 0.0)
-    return np.where(m.touched_last & (length(to_ball(m)) < NEAR), calm, 0.0).astype(np.float32)
+    return np.where(m.touched_last & (m.distance < NEAR), calm, 0.0).astype(np.float32)
 
 
 # The car's body ---------------------------------------------------------------------------------------------------
@@ -254,10 +243,10 @@ def control(m: Moment) -> Floats:
 
 def basic_aerial(m: Moment) -> Floats:
     """In the air within 500 uu: 0.2·min(1, air steps/90) + 0.2 nose up + 0.3 boosting upwards + 0.3 flying at it."""
-    now, gap = m.now, to_ball(m)
-    flying = ~now.on_ground & ~now.demoed & (length(gap) < NEAR)
+    now = m.now
+    flying = ~now.on_ground & ~now.demoed & (m.distance < NEAR)
     value = 0.2 * np.minimum(m.air_steps / 90.0, 1.0) + 0.2 * (now.forward[..., 2] > 0.5)
-    value += 0.3 * ((m.spent > 0.0) & (now.velocity[..., 2] > 0.0)) + 0.3 * (cosine(now.velocity, gap) > 0.8)
+    value += 0.3 * ((m.spent > 0.0) & (now.velocity[..., 2] > 0.0)) + 0.3 * (dot(unit(now.velocity), m.toward) > 0.8)
     return np.where(flying, np.minimum(value, 1.0), 0.0).astype(np.float32)
 
 
@@ -326,8 +315,7 @@ def in_net(m: Moment) -> Floats:
 
 def is_closest(m: Moment) -> Bools:
     """No car is closer to the ball."""
-    gaps = length(to_ball(m))
-    return gaps <= gaps.min(axis=1, keepdims=True)
+    return m.distance <= m.distance.min(axis=1, keepdims=True)
 
 
 def is_touched_last(m: Moment) -> Bools:

@@ -56,7 +56,7 @@ def write(moment: Moment, out: Floats) -> None:
         terms.length(now.velocity),
         now.is_supersonic,
         ~now.on_ground,
-        terms.length(terms.to_ball(moment)),
+        moment.distance,
         terms.length(now.ball_velocity),
         now.ball[..., 1],
         terms.is_closest(moment),

@@ -87,6 +87,7 @@ class Arenas:
                 f"RocketSim cannot build an arena from {meshes.origin} meshes ({meshes.source}): {error}",
                 "run `pvp-ml game setup rocket_league` or set meshes: generated",
             ) from error
+        self._pads = [arena.get_boost_pads() for arena in self._arenas]
         self._address_word: int | None = None
         probe = self._add_cars(self._arenas[0])
         self._address_word = find_address_word(probe)
@@ -147,46 +148,40 @@ class Arenas:
         position, velocity, spin = scene.ball.tolist()
         ball.pos, ball.vel, ball.ang_vel = rs.Vec(*position), rs.Vec(*velocity), rs.Vec(*spin)
         arena.ball.set_state(ball)
-        for pad in arena.get_boost_pads():
+        for pad in self._pads[match]:
             pad.set_state(rs.BoostPadState())
         self.pad_timer[match] = 0.0
 
     def step(self, matches: list[int], inputs: list[list[Any]], delay: int, ticks: int) -> None:
         """Let `ticks` ticks pass in these matches, the new controls [match][seat] from tick `delay` on; then read."""
-        arenas, rest = self._arenas, ticks - delay
+        rest, seen = ticks - delay, _Harvest()
         for match, controls in zip(matches, inputs, strict=True):
-            arena = arenas[match]
+            arena, cars = self._arenas[match], self._cars[match]
             if delay:
                 arena.step(delay)
-            for car, control in zip(self._cars[match], controls, strict=True):
+            for car, control in zip(cars, controls, strict=True):
                 car.set_controls(control)
             arena.step(rest)
+            seen.take(arena, cars, self._all_flags)  # now, while the arena is in the processor's cache
+        self._store(matches, seen)
         rows = np.array(matches)
-        self.read(matches)
         self._track_pads(rows, ticks / TICKS_PER_S)
         self._respawn(rows, ticks / TICKS_PER_S)
 
     def read(self, matches: list[int]) -> None:
         """Copy the state of these matches into the arrays. A touch counts until it is read."""
-        games, pads, balls, cars, flags = [], [], [], [], []  # type: ignore[var-annotated]
-        every = self._all_flags
+        seen = _Harvest()
         for match in matches:
-            state = self._arenas[match].get_gym_state()
-            games.append(state[0])
-            pads.append(state[1])
-            balls.append(state[2])
-            cars += state[3:]
-            for car in self._cars[match]:
-                s = car.get_state()
-                flags += (s.has_flip_or_jump(), s.is_jumping, s.is_supersonic, s.has_world_contact)
-                if every:
-                    flags += _more_flags(s)
+            seen.take(self._arenas[match], self._cars[match], self._all_flags)
+        self._store(matches, seen)
+
+    def _store(self, matches: list[int], seen: _Harvest) -> None:
         n, rows = len(matches), slice(None) if len(matches) == len(self._arenas) else np.array(matches, int)
-        self.game[rows] = np.concatenate(games).reshape(n, 4)
-        self.pads[rows] = np.concatenate(pads).reshape(n, 2, PADS)
-        self.ball[rows] = np.concatenate(balls).reshape(n, 2, BALL_WIDTH)
-        self.cars[rows] = np.concatenate(cars).reshape(n, self.seats, 2, CAR_WIDTH)
-        self.flags[rows] = np.array(flags, np.float32).reshape(n, self.seats, -1)
+        self.game[rows] = np.concatenate(seen.games).reshape(n, 4)
+        self.pads[rows] = np.concatenate(seen.pads).reshape(n, 2, PADS)
+        self.ball[rows] = np.concatenate(seen.balls).reshape(n, 2, BALL_WIDTH)
+        self.cars[rows] = np.concatenate(seen.cars).reshape(n, self.seats, 2, CAR_WIDTH)
+        self.flags[rows] = np.array(seen.flags, np.float32).reshape(n, self.seats, -1)
 
     def last_toucher(self) -> npt.NDArray[np.int64]:
         """Seat [M] that touched the ball last in its match, −1 for nobody."""
@@ -200,7 +195,7 @@ class Arenas:
         taken = ~there & (timer == 0.0)
         timer = np.where(there, 0.0, np.maximum(timer - seconds, 1e-3))
         for i, pad in np.argwhere(taken).tolist():
-            timer[i, pad] = max(self._arenas[int(rows[i])].get_boost_pads()[pad].get_state().cooldown, 1e-3)
+            timer[i, pad] = max(self._pads[int(rows[i])][pad].get_state().cooldown, 1e-3)
         self.pad_timer[rows] = timer
 
     def _respawn(self, rows: npt.NDArray[np.int64], seconds: float) -> None:
@@ -225,7 +220,35 @@ class Arenas:
     def close(self) -> None:
         """Let go of the arenas."""
         self._cars.clear()
+        self._pads.clear()
         self._arenas.clear()
+
+
+class _Harvest:
+    """What the simulator returned, arena by arena, before it becomes arrays."""
+
+    __slots__ = ("balls", "cars", "flags", "games", "pads")
+
+    def __init__(self) -> None:
+        self.games: list[Any] = []
+        self.pads: list[Any] = []
+        self.balls: list[Any] = []
+        self.cars: list[Any] = []
+        self.flags: list[float] = []
+
+    def take(self, arena: Any, cars: list[Any], every: bool) -> None:
+        """Read one arena; `every` asks for the flags that only the default observation needs."""
+        game, pads, ball, *rows = arena.get_gym_state()
+        self.games.append(game)
+        self.pads.append(pads)
+        self.balls.append(ball)
+        self.cars += rows
+        flags = self.flags
+        for car in cars:
+            s = car.get_state()
+            flags += (s.has_flip_or_jump(), s.is_jumping, s.is_supersonic, s.has_world_contact)
+            if every:
+                flags += _more_flags(s)
 
 
 def _more_flags(s: Any) -> tuple[float, ...]:
