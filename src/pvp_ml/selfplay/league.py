@@ -132,8 +132,11 @@ class League:
         return self.payoff.get(first, {}).get(second) or Score()
 
     def record(self, outcomes: Iterable[Outcome], teams: tuple[tuple[int, ...], ...]) -> None:
-        """Book finished matches: payoff, ratings, qualities. Void ones, and matches against oneself, change nothing."""
-        for outcome in outcomes:
+        """Book finished matches: payoff, ratings, qualities. Void ones, and matches against oneself, change nothing.
+
+        Matches are booked in the order of their serials, so that nothing depends on which shard was faster.
+        """
+        for outcome in sorted(outcomes, key=lambda outcome: outcome.plan.serial):
             if outcome.fault or len(teams) != 2:
                 continue
             first, second = (player_key(outcome.plan.lineup[team[0]]) for team in teams)
