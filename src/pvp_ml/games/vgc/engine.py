@@ -5,7 +5,8 @@ from __future__ import annotations
 import collections
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,15 @@ _STEP_FIELDS = ("serial", "obs", "privileged", "mask", "acting", "signals", "rew
 _ENDING_FIELDS = ("result", "final_obs", "final_privileged")
 
 
+@dataclass(frozen=True, slots=True)
+class BattleLog:
+    """A finished battle: the log that a spectator sees, and the choices that reproduce it exactly."""
+
+    serial: int
+    lines: tuple[str, ...]
+    inputs: tuple[str, ...]
+
+
 class _Phase(IntEnum):
     RESTING = 0
     STARTING = 1  # the worker sets the match up
@@ -50,7 +60,8 @@ class VgcGame:
         count = config.workers or max(1, min(os.cpu_count() or 1, matches // MATCHES_PER_WORKER))
         stock = not (config.speedup and installation.speedup)
         self._crew = Crew(min(count, matches), self.spec, installation, self._book.texts, stock, config.stall_s)
-        self._crew.on_log = self._save_log
+        self._crew.on_log = self._keep_log
+        self._hear: Callable[[BattleLog], None] | None = None
         self._workers = min(count, matches)
         self._legality = Legality(self.spec)
         self._stage = StepBuffers.allocate(self.spec, matches)
@@ -72,6 +83,11 @@ class VgcGame:
     def fault_texts(self) -> list[str]:
         """What voided matches said, newest last, at most 100."""
         return list(self._crew.faults)
+
+    def listen(self, hear: Callable[[BattleLog], None]) -> None:
+        """From now on, `hear` gets the log of every match that begins later and stops."""
+        self._book.keep_logs = True
+        self._hear = hear
 
     def queue(self, plans: Sequence[MatchPlan]) -> None:
         """Append plans; rows take them in order as they become free. All are refused when one is wrong."""
@@ -279,13 +295,21 @@ class VgcGame:
                 self._lost[row] = fault
         self._dispatch(orders)
 
-    def _save_log(self, news: dict[str, Any]) -> None:
-        if self._logs is None:
-            return
-        self._logs.mkdir(parents=True, exist_ok=True)
-        stem = self._logs / f"match-{int(news['serial']):08d}"
-        stem.with_suffix(".log").write_text("\n".join(news["log"]) + "\n", "utf-8")
-        stem.with_suffix(".input.log").write_text("\n".join(news["inputLog"]) + "\n", "utf-8")
+    def _keep_log(self, news: dict[str, Any]) -> None:
+        log = BattleLog(int(news["serial"]), tuple(news["log"]), tuple(news["inputLog"]))
+        if self._hear is not None:
+            self._hear(log)
+        if self._logs is not None:
+            save_log(log, self._logs)
+
+
+def save_log(log: BattleLog, folder: Path) -> Path:
+    """Write a battle as a Showdown log (`.log`) and its choices (`.input.log`); gives the former's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"match-{log.serial:08d}.log"
+    path.write_text("\n".join(log.lines) + "\n", "utf-8")
+    path.with_suffix(".input.log").write_text("\n".join(log.inputs) + "\n", "utf-8")
+    return path
 
 
 def _blank(record: np.dtype[np.void], row: int, serial: int, fault: Fault) -> np.void:

@@ -35,6 +35,7 @@ class Matchbook:
     def __init__(self, config: VgcConfig, spec: GameSpec, installation: Installation) -> None:
         self._config, self._spec = config, spec
         self.texts: dict[str, str] = {}
+        self.keep_logs = bool(config.log_folder)
         self._pools: dict[str, Pools] = {}
         for scenario in spec.scenarios:
             parameters = dict(scenario.parameters)
@@ -89,5 +90,5 @@ class Matchbook:
             "teams": list(self.teams(plan)),
             "bots": [occupant.name if isinstance(occupant, Bot) else "" for occupant in plan.lineup],
             "maxSteps": self._config.max_steps,
-            "keepLog": bool(self._config.log_folder),
+            "keepLog": self.keep_logs,
         }

@@ -46,6 +46,7 @@ class Slot {
     this.volatiles = Object.create(null); // id → turns or count
     this.types = null;
     this.addedType = '';
+    this.ability = ''; // one that lasts only while on the field: copied, swapped, traced
     this.species = null; // a forme that lasts only while on the field
     this.copied = null; // whose moves a transformed Pokémon has
     this.lastMove = '';

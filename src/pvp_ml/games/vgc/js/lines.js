@@ -19,7 +19,7 @@ const LINES = {
     mon.species = this.dex.species.get(p[3].split(', ')[0]);
     const slot = this.slot(ident);
     if (slot) Object.assign(slot, {species: null, types: null});
-    if (mon.species.isMega) this.learnAbility(mon, toID(mon.species.abilities['0']));
+    if (mon.species.isMega) this.replaceAbility(ident, toID(mon.species.abilities['0']));
   },
   '-formechange'(p, ident) {
     const slot = this.slot(ident);
@@ -44,17 +44,13 @@ const LINES = {
   },
   'move'(p, ident) { this.usedMove(p, ident); },
   'cant'(p, ident) {
+    if (p[3].startsWith('ability: ')) return this.learnAbility(ident, effectId(p[3])); // names the holder, not the mover
     const slot = this.slot(ident);
-    const mon = this.mon(ident);
-    if (!slot || !mon) return;
+    if (!slot || !slot.mon) return;
     slot.protects = 0;
-    if (p[3] === 'slp') mon.statusTurns++;
+    if (p[3] === 'slp') slot.mon.statusTurns++;
     if (p[3] === 'recharge') delete slot.volatiles.mustrecharge;
-    if (p[4] && p[4][0] !== '[') this.learnMove(mon, slot, toID(p[4]));
-    if (p[3].startsWith('ability: ')) {
-      const of = p.find(part => part.startsWith('[of] '));
-      this.learnAbility(this.mon(of ? of.slice(5) : ident), effectId(p[3]));
-    }
+    if (p[4] && p[4][0] !== '[') this.learnMove(slot.mon, slot, toID(p[4]));
   },
   'faint'(p, ident) { this.faint(ident); },
   'turn'(p) { this.nextTurn(Number(p[2])); },
@@ -108,9 +104,12 @@ const LINES = {
   '-item'(p, ident) { this.learnItem(this.mon(ident), toID(p[3])); },
   '-enditem'(p, ident) { this.learnItem(this.mon(ident), ''); },
   '-ability'(p, ident) {
-    this.learnAbility(this.mon(ident), toID(p[3]));
     const of = p.find(part => part.startsWith('[of] '));
-    if (of && p.includes('[from] ability: Trace')) this.learnAbility(this.mon(of.slice(5)), toID(p[3]));
+    if (p.includes('[from] ability: Trace')) {
+      this.learnAbility(ident, 'trace');
+      if (of) this.learnAbility(of.slice(5), toID(p[3]));
+    }
+    this.learnAbility(ident, toID(p[3]));
   },
   '-fail'(p, ident) { if (this.slot(ident)) this.slot(ident).protects = 0; },
   '-immune'() {},

@@ -88,7 +88,7 @@ function foeView(tracker, mon, slot, index) {
   return onField({
     species, level: mon.level, fainted: mon.fainted, hp: mon.hp, status: mon.status, statusTurns: mon.statusTurns,
     moves: moves.map(id => ({id, pp: remaining(tracker.dex, mon, id), disabled: false})),
-    ability: mon.ability, abilityKnown: mon.abilityKnown, item: mon.item, itemKnown: mon.itemKnown,
+    ability: (slot && slot.ability) || mon.ability, abilityKnown: mon.abilityKnown || Boolean(slot && slot.ability), item: mon.item, itemKnown: mon.itemKnown,
     tera: mon.tera, teraKnown: mon.teraKnown, terastallized: mon.terastallized, mega: mon.mega,
     stats: estimateStats(species, mon.level), exact: false, shown: mon.shown, selected: mon.shown,
   }, slot, index);

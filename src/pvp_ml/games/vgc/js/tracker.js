@@ -9,6 +9,11 @@ const {Mon, TeamKnowledge, STATS, STAT_INDEX, effectId} = require('./knowledge')
 const {LINES} = require('./lines');
 
 const ONE_TURN = ['protect', 'endure', 'helpinghand', 'followme', 'ragepowder', 'wideguard', 'quickguard', 'roost'];
+// Announced by the names of its two halves.
+const DOUBLE_ABILITIES = {
+  calyrexice: {name: 'asoneglastrier', parts: ['unnerve', 'chillingneigh']},
+  calyrexshadow: {name: 'asonespectrier', parts: ['unnerve', 'grimneigh']},
+};
 const BATON_PASSED = new Set(['substitute', 'confusion', 'leechseed', 'focusenergy', 'aquaring', 'ingrain', 'perish',
   'magnetrise', 'curse', 'embargo', 'healblock']);
 
@@ -140,8 +145,22 @@ class Tracker {
     mon.moves.push(id);
   }
 
-  learnAbility(mon, id) {
-    if (mon && id) Object.assign(mon, {ability: id, abilityKnown: true});
+  // A second ability of the same Pokémon is borrowed and lasts until it leaves the field.
+  learnAbility(ident, id) {
+    const mon = this.mon(ident);
+    const slot = this.slot(ident);
+    if (!mon || !id) return;
+    const double = DOUBLE_ABILITIES[mon.species.id];
+    if (double && (id === 'asone' || double.parts.includes(id))) id = double.name;
+    if (slot && (slot.copied || (mon.abilityKnown && mon.ability !== id))) slot.ability = id;
+    else Object.assign(mon, {ability: id, abilityKnown: true});
+  }
+
+  // A new forme has its own ability for good.
+  replaceAbility(ident, id) {
+    const slot = this.slot(ident);
+    Object.assign(this.mon(ident), {ability: id, abilityKnown: true});
+    if (slot) slot.ability = '';
   }
 
   learnItem(mon, id) {
@@ -161,7 +180,7 @@ class Tracker {
     const owner = of && !(tag === '-heal' && isAbility && id !== 'hospitality') ? of.slice(5) : self;
     if (!owner || !this.side(owner)) return;
     if (isAbility) {
-      if (id !== 'trace' || tag !== '-ability') this.learnAbility(this.mon(owner), id);
+      if (id !== 'trace' || tag !== '-ability') this.learnAbility(owner, id);
     } else if (tag !== '-enditem' && tag !== '-item') {
       this.learnItem(this.mon(owner), id);
     }
@@ -231,7 +250,7 @@ class Tracker {
     const slot = this.slot(ident);
     const effect = parts[3] || '';
     const id = effectId(effect);
-    if (effect.startsWith('ability: ')) this.learnAbility(this.mon(ident), id);
+    if (effect.startsWith('ability: ')) this.learnAbility(ident, id);
     if (effect.startsWith('item: ')) this.learnItem(this.mon(ident), id);
     if (!slot) return;
     if (id === 'commander') {
@@ -241,22 +260,22 @@ class Tracker {
     } else if (effect.startsWith('move: ') && this.dex.moves.get(id).volatileStatus === 'partiallytrapped') {
       slot.volatiles.partiallytrapped = 1;
     } else if (id === 'skillswap') {
-      this.swapAbilities(slot, parts);
+      this.swapAbilities(ident, parts);
     }
   }
 
   // Between allies nothing is announced; between foes the line names both abilities.
-  swapAbilities(slot, parts) {
+  swapAbilities(ident, parts) {
     const of = parts.find(part => part.startsWith('[of] '));
     if (!of || !parts[4] || parts[4][0] === '[') return;
-    this.learnAbility(slot.mon, toID(parts[4]));
-    this.learnAbility(this.mon(of.slice(5)), toID(parts[5]));
+    this.learnAbility(ident, toID(parts[4]));
+    this.learnAbility(of.slice(5), toID(parts[5]));
   }
 
   faint(ident) {
     const slot = this.slot(ident);
     const mon = this.mon(ident);
-    if (mon) Object.assign(mon, {fainted: true, hp: 0, status: ''});
+    if (mon) Object.assign(mon, {fainted: true, hp: 0, status: '', terastallized: false});
     if (!slot) return;
     for (const other of this.side(ident).slots) {
       delete other.volatiles.commanding;

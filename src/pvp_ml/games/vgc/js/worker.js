@@ -55,6 +55,16 @@ function nextRow() {
   return rows * RECORD_SIZE;
 }
 
+// The log as a spectator sees it, which is what replays hold: of a split line only the shared half.
+function spectatorLog(log) {
+  const lines = [];
+  for (let at = 0; at < log.length; at++) {
+    if (log[at].startsWith('|split|')) at += 2;
+    if (log[at]) lines.push(log[at]);
+  }
+  return lines;
+}
+
 function finish(match) {
   totals.battles++;
   for (const seat of [0, 1]) {
@@ -64,7 +74,7 @@ function finish(match) {
   totals.rejected += match.rejected;
   if (match.fault) totals.faults++;
   if (match.plan.keepLog && match.battle) {
-    news({log: match.battle.log, inputLog: match.battle.inputLog, serial: match.plan.serial});
+    news({log: spectatorLog(match.battle.log), inputLog: match.battle.inputLog, serial: match.plan.serial});
   }
   matches.delete(match.plan.slot);
   match.close();
@@ -126,7 +136,7 @@ const questions = {
     const match = matches.get(slot);
     if (!match) return {resting: true};
     return {
-      serial: match.plan.serial, format: match.plan.format, turn: match.tracker.turn, log: match.battle.log,
+      serial: match.plan.serial, format: match.plan.format, turn: match.tracker.turn, log: spectatorLog(match.battle.log),
       seats: [0, 1].map(seat => ({acting: match.isActing(seat), request: match.request(seat)})),
     };
   },

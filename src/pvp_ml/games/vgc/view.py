@@ -1,0 +1,137 @@
+"""A battle in words: Showdown log lines as sentences, and a bot battle told turn by turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from pvp_ml.errors import UserError
+from pvp_ml.games.vgc.config import VgcConfig
+from pvp_ml.games.vgc.engine import BattleLog, VgcGame, save_log
+from pvp_ml.match import IDLE, RESTING, Bot, MatchPlan, StepBuffers
+
+STATUSES = {
+    "brn": "is burned", "par": "is paralysed", "psn": "is poisoned", "tox": "is badly poisoned", "slp": "falls asleep",
+    "frz": "is frozen",
+}  # fmt: skip
+STATS = {
+    "atk": "Attack", "def": "Defense", "spa": "Sp. Atk", "spd": "Sp. Def", "spe": "Speed", "accuracy": "accuracy",
+    "evasion": "evasiveness",
+}  # fmt: skip
+WAIT_S = 60.0
+_SIDE = {"p1": "Seat 1", "p2": "Seat 2"}
+_TAG = re.compile(r"^(move|ability|item): ")
+
+
+def _who(ident: str) -> str:
+    """'p1a: Rillaboom' → 'Rillaboom (seat 1)'."""
+    side, _, name = ident.partition(": ")
+    return f"{name} (seat {side[1]})" if name else ident
+
+
+def _health(condition: str) -> str:
+    health = condition.split(" ")[0]
+    return "0 %" if health == "0" else f"{health.split('/')[0].rstrip('gyr')} %"
+
+
+def _cause(parts: list[str]) -> str:
+    for part in parts:
+        if part.startswith("[from] "):
+            return f" from {_TAG.sub('', part[7:])}"
+    return ""
+
+
+def _effect(parts: list[str]) -> str:
+    return _TAG.sub("", parts[1]) if len(parts) > 1 else ""
+
+
+Teller = Callable[[list[str]], str]
+TELLERS: dict[str, Teller] = {
+    "turn": lambda p: f"\nTurn {p[0]}",
+    "switch": lambda p: f"{_SIDE[p[0][:2]]} sends out {p[0].partition(': ')[2]} ({_health(p[2])})",
+    "drag": lambda p: f"{_who(p[0])} is dragged out ({_health(p[2])})",
+    "replace": lambda p: f"{_who(p[0])} was hidden behind an illusion",
+    "move": lambda p: f"{_who(p[0])} uses {p[1]}" + (f" on {_who(p[2])}" if len(p) > 2 and ": " in p[2] else ""),
+    "cant": lambda p: f"{_who(p[0])} cannot move ({_TAG.sub('', p[1])})",
+    "faint": lambda p: f"{_who(p[0])} faints",
+    "win": lambda p: f"\n{p[0]} wins",
+    "tie": lambda p: "\nA tie",
+    "-damage": lambda p: f"  {_who(p[0])} falls to {_health(p[1])}{_cause(p)}",
+    "-heal": lambda p: f"  {_who(p[0])} recovers to {_health(p[1])}{_cause(p)}",
+    "-sethp": lambda p: f"  {_who(p[0])} is now at {_health(p[1])}",
+    "-status": lambda p: f"  {_who(p[0])} {STATUSES.get(p[1], p[1])}",
+    "-curestatus": lambda p: f"  {_who(p[0])} is cured",
+    "-boost": lambda p: f"  {_who(p[0])}: {STATS.get(p[1], p[1])} +{p[2]}",
+    "-unboost": lambda p: f"  {_who(p[0])}: {STATS.get(p[1], p[1])} −{p[2]}",
+    "-setboost": lambda p: f"  {_who(p[0])}: {STATS.get(p[1], p[1])} set to {p[2]}",
+    "-clearallboost": lambda p: "  all stat changes vanish",
+    "-weather": lambda p: "" if "[upkeep]" in p else f"  weather: {p[0]}",
+    "-fieldstart": lambda p: f"  {_TAG.sub('', p[0])} covers the field",
+    "-fieldend": lambda p: f"  {_TAG.sub('', p[0])} ends",
+    "-sidestart": lambda p: f"  {_SIDE[p[0][:2]]} gets {_effect(p)}",
+    "-sideend": lambda p: f"  {_SIDE[p[0][:2]]} loses {_effect(p)}",
+    "-start": lambda p: f"  {_who(p[0])}: {_effect(p)}",
+    "-end": lambda p: f"  {_who(p[0])}: {_effect(p)} ends",
+    "-singleturn": lambda p: f"  {_who(p[0])}: {_effect(p)}",
+    "-activate": lambda p: f"  {_who(p[0])}: {_effect(p)}" if p[0] else "",
+    "-ability": lambda p: f"  {_who(p[0])} has {p[1]}",
+    "-item": lambda p: f"  {_who(p[0])} holds {p[1]}",
+    "-enditem": lambda p: f"  {_who(p[0])} loses {p[1]}",
+    "-terastallize": lambda p: f"{_who(p[0])} terastallises into {p[1]}",
+    "-mega": lambda p: f"{_who(p[0])} mega evolves",
+    "-crit": lambda p: "  a critical hit",
+    "-supereffective": lambda p: f"  super effective on {_who(p[0])}",
+    "-resisted": lambda p: f"  not very effective on {_who(p[0])}",
+    "-immune": lambda p: f"  no effect on {_who(p[0])}",
+    "-miss": lambda p: f"  {_who(p[0])} misses",
+    "-fail": lambda p: f"  it fails for {_who(p[0])}",
+}
+
+
+def tell(lines: Iterable[str]) -> Iterator[str]:
+    """Sentences for the lines of a spectator's log; lines without news for a reader are left out."""
+    for line in lines:
+        parts = line.split("|")
+        teller = TELLERS.get(parts[1]) if len(parts) > 2 else None
+        if teller is not None and "[silent]" not in parts and (text := teller(parts[2:])):
+            yield text
+
+
+def watch(
+    first: str,
+    second: str,
+    say: Callable[[str], None],
+    config: VgcConfig | None = None,
+    seed: int = 0,
+    log_folder: Path | None = None,
+) -> BattleLog:
+    """Let two bots play one battle and tell it as it happens; gives the log, and saves it when a folder is named."""
+    game = VgcGame(config or VgcConfig(), 1)
+    finished: list[BattleLog] = []
+    game.listen(finished.append)
+    told = 0
+    try:
+        game.queue([MatchPlan(1, seed, (Bot(first), Bot(second)))])
+        game.start()
+        out = StepBuffers.allocate(game.spec, 1)
+        actions = np.full((1, game.spec.seats, len(game.spec.heads)), IDLE, np.int32)
+        while True:
+            if not game.recv(1, WAIT_S, out):
+                raise UserError(f"vgc: no answer in {WAIT_S:.0f} s", "see `pvp-ml doctor`")
+            if out.faults[0]:
+                raise UserError(f"the battle became void: {' '.join(game.fault_texts[-1:])[:300]}")
+            log = finished[0].lines if finished else tuple(game.view(0).get("log", ()))
+            for text in tell(log[told:]):
+                say(text)
+            told = len(log)
+            if out.serial[0] == RESTING:
+                break
+            game.send(out.match[:1], actions)
+    finally:
+        game.close()
+    if log_folder is not None:
+        say(f"saved {save_log(finished[0], log_folder)}")
+    return finished[0]
