@@ -76,7 +76,7 @@ def test_a_closed_pipe_is_no_error():
     assert (result.stdout, result.stderr) == ("env:\n", "")
 
 
-@pytest.mark.parametrize("door", ["pvp_ml", "pvp_ml.train", "pvp_ml.evaluate", "pvp_ml.run_train_job"])
+@pytest.mark.parametrize("door", ["pvp_ml", "pvp_ml.train", "pvp_ml.evaluate", "pvp_ml.run_train_job", "pvp_ml.api"])
 def test_doors(door):
     start = time.monotonic()
     result = subprocess.run([sys.executable, "-m", door, "--help"], capture_output=True, text=True, timeout=60)

@@ -112,7 +112,7 @@ MISTAKES = [
     (
         GAME + "reward: {expressions: {own: {expression: 'speed * 2'}}}",
         [],
-        "a.yml: reward: game 'connect4' has no signal 'speed'",
+        "a.yml: reward: game 'connect4' has no signal or term 'speed'",
     ),
 ]
 

@@ -87,6 +87,12 @@ def test_switches(words, value):
     assert read(*words, "--seed", "3").learner.normalize is value
 
 
+def test_entries_of_mappings_and_fields_inside_them():
+    words = ["--by-head.move-left.final-value", "2", "--learner.by_head.x", "3"]
+    layer = read_flags(words, OPTIONS, ALIASES)
+    assert layer.data == {"learner": {"by_head": {"move-left": {"final_value": 2}, "x": 3}}}
+
+
 def test_the_last_of_two_equal_flags_wins():
     assert read("--seed", "1", "--other.seed", "2").other.seed == 2
 

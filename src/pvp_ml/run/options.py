@@ -68,7 +68,7 @@ def read_flags(tokens: Sequence[str], options: Sequence[Option], aliases: Mappin
             raise UserError(f"'{word}' is not a flag", "flags look like --ppo.learning-rate 3e-4")
         name, given, value = word[2:].partition("=")
         path, is_off = _resolve(name, known, aliases)
-        option = known.get(path) or _opened(path, known)
+        option = known.get(path) or Option(path, "value", None, "")
         if is_off:
             text = "false"
         elif given:
@@ -101,20 +101,25 @@ def _resolve(name: str, known: Mapping[KeyPath, Option], aliases: Mapping[str, K
         wanted, _ = _resolve(name[3:], known, aliases)
         if known[wanted].is_switch:
             return wanted, True
-    mapping, _, entry = name.rpartition(".")
-    whole = aliases.get(mapping.replace("_", "-"), path[:-1])
-    if entry and whole in known and known[whole].is_open:
-        return (*whole, entry), False
+    entry = _entry_of_mapping(name.split("."), known, aliases)
+    if entry is not None:
+        return entry, False
     every = [option.flag[2:] for option in known.values()] + list(aliases)
     close = difflib.get_close_matches(dashed, every, 1, 0.6)
     hint = f"did you mean --{close[0]}?" if close else "`pvp-ml config options` lists all"
     raise UserError(f"there is no flag --{name}", hint)
 
 
-def _opened(path: KeyPath, known: Mapping[KeyPath, Option]) -> Option:
-    """The entry of a mapping, which is written as a flag of its own."""
-    mapping = known[path[:-1]]
-    return Option(path, "value", None, mapping.doc)
+def _entry_of_mapping(
+    parts: list[str], known: Mapping[KeyPath, Option], aliases: Mapping[str, KeyPath]
+) -> KeyPath | None:
+    """`self-play.opponents.past.delay`: a mapping's field, then an entry's own name, then fields inside it."""
+    fields = tuple(part.replace("-", "_") for part in parts)
+    for end in range(len(parts) - 1, 0, -1):
+        whole = aliases.get(".".join(parts[:end]).replace("_", "-"), fields[:end])
+        if whole in known and known[whole].is_open and parts[end]:
+            return (*whole, parts[end], *fields[end + 1 :])
+    return None
 
 
 def _value(name: str, text: str, option: Option) -> Any:
