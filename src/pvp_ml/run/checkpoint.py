@@ -19,6 +19,9 @@ from pvp_ml.run.learning import Learning
 from pvp_ml.run.store import Checkpoint
 from pvp_ml.selfplay.league import MAIN
 
+CLOCK = "clock.json"
+"""The only file that depends on how fast the machine was."""
+
 
 def pack(learning: Learning, progress: Progress, seconds: float, extra: Mapping[str, Any]) -> dict[str, bytes]:
     """File name → bytes. `extra` is JSON that the caller wants back (league, phase)."""
@@ -31,11 +34,11 @@ def pack(learning: Learning, progress: Progress, seconds: float, extra: Mapping[
     facts = {
         "steps": progress.steps,
         "rollouts": progress.rollouts,
-        "seconds": seconds,
         "shards": learning.shards.count,
         "extra": dict(extra),
     }
     files["progress.json"] = json.dumps(facts, sort_keys=True, indent=1).encode()
+    files[CLOCK] = json.dumps({"seconds": seconds}).encode()
     return files
 
 
@@ -53,7 +56,7 @@ def unpack(learning: Learning, checkpoint: Checkpoint) -> tuple[Progress, float,
                 array[:] = kept[key]
     _restore_shards(learning.shards, files, int(facts["shards"]))
     learning.shards.call("refresh")
-    return Progress(facts["steps"], facts["rollouts"]), float(facts["seconds"]), facts["extra"]
+    return Progress(facts["steps"], facts["rollouts"]), float(json.loads(files[CLOCK])["seconds"]), facts["extra"]
 
 
 def _restore_shards(shards: LocalShards, files: Mapping[str, bytes], saved: int) -> None:
