@@ -1,0 +1,39 @@
+import json
+import re
+
+from pvp_ml.games.vgc import layout
+from pvp_ml.games.vgc.config import VgcConfig, make_spec
+from pvp_ml.games.vgc.layout import SCRIPTS
+
+
+def test_blocks():
+    spec = make_spec(VgcConfig())
+    assert [(b.name, b.count, len(b.features)) for b in spec.blocks] == [
+        ("global", 1, 16), ("slot", 2, 8), ("side", 2, 17), ("pokemon", 12, 91), ("attacks", 8, 16), ("threats", 8, 16),
+    ]  # fmt: skip
+    assert (spec.obs_size, spec.privileged_size, spec.mask_size) == (1414, 546, 185)
+
+
+def test_the_layout_changes_only_with_its_version():
+    spec = make_spec(VgcConfig())
+    assert layout.version() == 1
+    assert spec.interface_digest[:16] == "cad4685007b696bb"
+
+
+def test_ids():
+    assert layout.name_of("moves", 0) is None and layout.name_of("moves", 1) == ""
+    assert layout.name_of("types", 2) == "bug"
+    species = next(f for f in make_spec(VgcConfig()).blocks[3].features if f.name == "species")
+    assert species.vocab == len(layout.vocabulary("species")) + 2 == 1370
+
+
+def test_columns():
+    assert layout.column("global", 0, "format") == 0
+    assert layout.column("pokemon", 1, "hp") - layout.column("pokemon", 0, "hp") == 91
+    assert layout.column("threats", 7, "knocks_out_right") == 1413
+
+
+def test_vocabularies_are_unique_and_lower_case():
+    for kind, ids in json.loads((SCRIPTS / "vocab.json").read_text()).items():
+        assert len(set(ids)) == len(ids) > 10, kind
+        assert all(re.fullmatch(r"[a-z0-9]+", i) for i in ids)
