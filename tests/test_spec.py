@@ -102,6 +102,9 @@ def test_what_changes_which_digest(other, interface_changes, game_changes):
         ({"signals": (Signal("a"), Signal("a"))}, "signal names are not unique"),
         ({"rewards": (RewardTerm("a"), RewardTerm("a"))}, "reward term names are not unique"),
         ({"scenarios": (Scenario("a"), Scenario("a"))}, "scenario names are not unique"),
+        ({"bots": ("a", "a")}, "bot names are not unique"),
+        ({"blocks": (replace(SPEC.blocks[0], count=0),)}, "block 'self' is empty"),
+        ({"privileged": (Block("hidden", 1, ()),)}, "block 'hidden' is empty"),
         ({"heads": (Head("a", ()),)}, "at least one and unique"),
         ({"heads": (Head("a", ("x", "x")),)}, "at least one and unique"),
         ({"heads": (Head("a", ("x",), fallback="y"),)}, "fallback 'y' is not one of its choices"),
@@ -131,6 +134,27 @@ def test_unknown_names_are_refused_with_the_known_ones():
         SPEC.scenario("near")
     with pytest.raises(SpecError, match=r"unknown keys \['colour'\]"):
         GameSpec.from_json({**SPEC.to_json(), "colour": 1})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.pop("teams"),
+        lambda d: d.update(teams=3),
+        lambda d: d["heads"][0].pop("choices"),
+        lambda d: d["heads"][0].update(size=3),
+        lambda d: d["heads"][1]["rules"][0].update(picks=[["verb"]]),
+        lambda d: d.update(blocks=[None]),
+        lambda d: d["blocks"][0]["features"][0].update(colour="red"),
+        lambda d: d.update(scenarios=[{"name": "x"}]),
+        lambda d: d.update(max_steps="many"),
+    ],
+)
+def test_malformed_json_is_a_spec_error(change):
+    data = json.loads(json.dumps(SPEC.to_json()))
+    change(data)
+    with pytest.raises(SpecError):
+        GameSpec.from_json(data)
 
 
 names = st.text("abcdefgh", min_size=1, max_size=4)

@@ -258,22 +258,27 @@ class GameSpec:
         known = {f.name for f in fields(cls)}
         if unknown := sorted(set(data) - known):
             raise SpecError(f"game description has unknown keys {unknown}", f"known keys: {sorted(known)}")
-        return cls(
-            **{
-                **data,
-                "teams": tuple(tuple(team) for team in data["teams"]),
-                "blocks": tuple(_block(b) for b in data["blocks"]),
-                "privileged": tuple(_block(b) for b in data.get("privileged", ())),
-                "heads": tuple(_head(h) for h in data["heads"]),
-                "rewards": tuple(RewardTerm(**r) for r in data["rewards"]),
-                "signals": tuple(Signal(**s) for s in data.get("signals", ())),
-                "bots": tuple(data.get("bots", ())),
-                "scenarios": tuple(
-                    Scenario(**{**s, "parameters": _pairs(s["parameters"])}) for s in data.get("scenarios", ())
-                ),
-                "parameters": _pairs(data.get("parameters", ())),
-            }
-        )
+        try:
+            return cls(**cls._fields(data))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise SpecError(f"game description is malformed: {error!r}"[:300]) from error
+
+    @staticmethod
+    def _fields(data: dict[str, Any]) -> dict[str, Any]:
+        return {
+            **data,
+            "teams": tuple(tuple(team) for team in data["teams"]),
+            "blocks": tuple(_block(b) for b in data["blocks"]),
+            "privileged": tuple(_block(b) for b in data.get("privileged", ())),
+            "heads": tuple(_head(h) for h in data["heads"]),
+            "rewards": tuple(RewardTerm(**r) for r in data["rewards"]),
+            "signals": tuple(Signal(**s) for s in data.get("signals", ())),
+            "bots": tuple(data.get("bots", ())),
+            "scenarios": tuple(
+                Scenario(**{**s, "parameters": _pairs(s["parameters"])}) for s in data.get("scenarios", ())
+            ),
+            "parameters": _pairs(data.get("parameters", ())),
+        }
 
 
 def check_spec(spec: GameSpec) -> None:
@@ -283,12 +288,15 @@ def check_spec(spec: GameSpec) -> None:
         raise SpecError(f"game '{spec.name}': teams {spec.teams} must use each seat 0…{len(seats) - 1} once")
     if spec.max_steps < 1:
         raise SpecError(f"game '{spec.name}': max_steps is {spec.max_steps}", "every game has a step cap of at least 1")
+    if empty := [b.name for b in (*spec.blocks, *spec.privileged) if b.count < 1 or not b.features]:
+        raise SpecError(f"game '{spec.name}': block '{empty[0]}' is empty", "count and features must be at least 1")
     for what, names in (
         ("block", [b.name for b in (*spec.blocks, *spec.privileged)]),
         ("head", [h.name for h in spec.heads]),
         ("signal", [s.name for s in spec.signals]),
         ("reward term", [r.name for r in spec.rewards]),
         ("scenario", [s.name for s in spec.scenarios]),
+        ("bot", list(spec.bots)),
     ):
         if len(set(names)) < len(names):
             raise SpecError(f"game '{spec.name}': {what} names are not unique: {names}")

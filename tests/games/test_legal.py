@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pvp_ml.games.contract import load_contract
 from pvp_ml.games.legal import Legality, check_actions
 from pvp_ml.match import ActionError
+from pvp_ml.sampling import Heads, legal_given
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Rule
 
 
@@ -77,6 +78,16 @@ def test_what_it_chooses_it_accepts_and_anything_else_it_refuses(spec, seed):
         else:
             with pytest.raises(ActionError, match="match 0, seat 0: head"):
                 legality.check(*one)
+
+
+@settings(max_examples=60, deadline=None)
+@given(specs(), st.integers(0, 2**32 - 1))
+def test_the_compiled_sampler_reads_the_rules_alike(spec, seed):
+    legality, rng = Legality(spec), np.random.default_rng(seed)
+    joints = np.array(list(product(*(range(n) for n in spec.head_sizes))), np.int32)
+    masks = rng.random((len(joints), spec.mask_size)) < 0.6
+    here = np.concatenate([legality.legal(h, masks, joints) for h in range(len(spec.heads))], 1)
+    assert np.array_equal(here, legal_given(Heads.compile(spec.heads), masks, joints))
 
 
 def test_choosing_is_uniform_over_what_is_legal():

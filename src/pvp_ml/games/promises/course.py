@@ -10,7 +10,7 @@ from pvp_ml.match import LOSS, RESTING, TIE, WIN, Bot, External, Occupant, StepB
 from pvp_ml.spec import GameSpec
 
 MOST_SCENARIOS = 64
-SYMMETRY_MATCHES = 256
+SYMMETRY_MATCHES, SYMMETRY_ROWS = 256, 32
 _CLEARED = ("obs", "privileged", "mask", "acting", "signals", "reward", "ended", "truncated", "faults")
 
 
@@ -170,7 +170,8 @@ def seats_are_symmetric(subject: Subject) -> str:
     """Where the type says symmetric: over many seeds no seat wins more, and all seats begin with the same view."""
     if not subject.type.symmetric:
         raise ExcusedError("the game does not declare symmetric=True")
-    traces = list(subject.play(subject.plans(SYMMETRY_MATCHES)).values())
+    rows = subject.matches if subject.type.asynchronous else SYMMETRY_ROWS
+    traces = list(subject.play(subject.plans(SYMMETRY_MATCHES), rows).values())
     results = np.array([t.ending["result"] for t in traces if t.ending], np.float64)
     first = np.array([t.steps[0]["obs"] for t in traces], np.float64)
     for what, values in (("result", results[:, :, None]), ("first observation", first)):
