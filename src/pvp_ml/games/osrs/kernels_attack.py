@@ -33,11 +33,15 @@ from pvp_ml.games.osrs.kernels_move import can_reach, distance, method_of, style
 
 
 @kernel
-def push(me, first, value):
-    """Put a value in front of a list of the last five."""
+def push(me, first, counts, value):
+    """Put a value (0…2) in front of a list of the last five, and keep the counts of the values in it."""
+    oldest = me[first + 4]
+    if oldest > 0:
+        me[counts + oldest - 1] -= 1
+    me[counts + value] += 1
     for k in range(4, 0, -1):
         me[first + k] = me[first + k - 1]
-    me[first] = value
+    me[first] = value + 1
 
 
 @kernel
@@ -67,11 +71,11 @@ def remember_hit(attacker, victim, style, total):
     attacker[S.N_HITS] += 1
     attacker[S.N_STYLE + style] += 1
     attacker[S.N_MATCHED] += matched
-    push(attacker, S.LAST_STYLES, style + 1)
-    push(attacker, S.LAST_MATCHED, 1 + matched)
+    push(attacker, S.LAST_STYLES, S.RECENT_STYLE, style)
+    push(attacker, S.LAST_MATCHED, S.RECENT_MATCHED, matched)
     if prayed > 0:
         attacker[S.N_PRAYED + prayed - 1] += 1
-        push(attacker, S.LAST_PRAYERS, prayed)
+        push(attacker, S.LAST_PRAYERS, S.RECENT_PRAYED, prayed - 1)
     remember_gear(victim, attacker, style)
     attacker[S.TICK_HITS] += 1
     attacker[S.TICK_LAST_DAMAGE] = total
@@ -303,7 +307,7 @@ def may_attack(me, opp, match, method):
     special = I.ITEM_SPECIAL[me[S.WORN + S.WEAPON]] if method == S.METHOD_SPECIAL else S.SPECIAL_NONE
     if special != S.GRANITE_MAUL and left(me, match, S.T_ATTACK) > 0:
         return False
-    if me[S.DYING] or opp[S.DYING] or distance(me, opp) >= 40:
+    if distance(me, opp) >= 40:
         stop_attacking(me)
         return False
     if method == S.METHOD_SPELL and (me[S.MAG] < SPELL_LEVEL[me[S.SPELL]] or me[S.SPELLBOOK] != S.ANCIENT):
@@ -320,7 +324,9 @@ def may_attack(me, opp, match, method):
 @kernel
 def attack(me, opp, match, dice, seat, hit):
     """The attacking half of a fighter's combat step (3.7); granite-maul presses do not outlive it (A12)."""
-    if me[S.TARGET]:
+    if me[S.TARGET] and (me[S.DYING] or opp[S.DYING]):
+        stop_attacking(me)
+    elif me[S.TARGET]:
         me[S.FOLLOW] = 1
         method = method_of(me)
         if can_reach(me, opp, match, method) and may_attack(me, opp, match, method):

@@ -1,0 +1,376 @@
+"""Forced replay: play a recorded fight again with its actions and dice, and compare everything that was recorded.
+
+Dice that the recording names are handed to the tick: accuracy and damage of every hit, both PIDs, gear seeds, start
+tiles. Dice that it does not name but shows are found by trying them: a walk destination among equally good tiles (the
+way walked tells), blood fury (the HP gained tells), poison (the damage 30 ticks later tells). A guess is only ever a
+value that the dice could have taken; the comparison afterwards decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from pvp_ml.games.osrs import items as I
+from pvp_ml.games.osrs import kernels_move, kernels_observe, kernels_reset, kernels_tick
+from pvp_ml.games.osrs import state as S
+from pvp_ml.games.osrs.conform_read import Fight, Side
+from pvp_ml.games.osrs.conform_tables import Sample
+from pvp_ml.games.osrs.fights import DharokConfig, NhConfig
+from pvp_ml.games.osrs.game import template
+from pvp_ml.games.osrs.kernels_gear import string_hash
+
+TOLERANCE = 1.5e-6
+"""Recorded numbers are rounded to six decimals."""
+HIT_VALUES = 6
+DICE_WIDTH = 1 + 8 * HIT_VALUES
+POISON_TICKS = 30
+LOOK_AHEAD = 6
+MOVEMENT, FARCAST = 9, 10
+ARENA = "PVP_ARENA"
+
+TIMER_COLUMNS = (S.T_ATTACK, S.T_FOOD, S.T_POTION, S.T_KARAMBWAN, S.T_FREEZE, S.T_IMMUNE, S.T_VENG)
+"""State columns of the first seven recorded timers."""
+
+
+@dataclass(slots=True)
+class Difference:
+    """The fields that differ in one tick of a fight, with both values of each."""
+
+    tick: int
+    seat: int
+    fields: list[tuple[str, float, float]]  # name, recorded, replayed
+
+
+@dataclass(slots=True)
+class FightReport:
+    """What the replay of one fight compared and found."""
+
+    place: str
+    build: str
+    ticks: int = 0
+    rows: int = 0  # observation rows compared, both seats
+    samples: int = 0  # state rows compared
+    differences: list[Difference] = field(default_factory=list)
+    obs_rows: int = 0
+
+    @property
+    def is_equal(self) -> bool:
+        """No difference to the end."""
+        return not self.differences
+
+
+def config_of(fight: Fight) -> NhConfig | DharokConfig:
+    """The settings of our game that mean the same as the recorded reset parameters."""
+    if fight.env == "DharokEnv":
+        return DharokConfig(death_match=True, max_ticks=20_000)
+    params = fight.params
+    return NhConfig(
+        builds=(fight.build,),  # type: ignore[arg-type]
+        randomize_gear=bool(params.get("randomizeGear", False)),
+        fight_type=fight.kind,  # type: ignore[arg-type]
+        only_switch_prayer_when_about_to_attack=bool(params.get("onlySwitchPrayerWhenAboutToAttack", True)),
+        only_switch_gear_when_attack_soon=bool(params.get("onlySwitchGearWhenAttackSoon", True)),
+        allow_smite=bool(params.get("allowSmite", True)),
+        allow_redemption=bool(params.get("allowRedemption", True)),
+        allow_moving_if_can_attack=bool(params.get("allowMovingIfCanAttack", False)),
+        max_ticks=20_000,
+    )
+
+
+def last_run(side: Side) -> int:
+    """The last server tick in which the side covered two tiles."""
+    last = -1
+    for tick, now in side.samples.items():
+        before = side.samples.get(tick - 1)
+        if before is not None and max(abs(now.x - before.x), abs(now.y - before.y)) == 2:
+            last = tick
+    return last
+
+
+class Replay:
+    """One fight being played again. `tick` counts as the kernels do; server tick = `first` + tick."""
+
+    def __init__(self, fight: Fight) -> None:
+        self.fight = fight
+        self.dharok = fight.env == "DharokEnv"
+        self.fighters = np.zeros((2, S.FIGHTER_SIZE), np.int32)
+        self.drained = np.zeros(2)
+        self.match = np.zeros(S.MATCH_SIZE, np.int32)
+        self.dice = np.zeros((S.CHANNELS, DICE_WIDTH), np.int32)
+        self.scratch = np.zeros(S.HIT_SIZE, np.int32)
+        self.first = max(min(side.samples) for side in fight.sides)
+        self.last = min(int(side.ticks[-1]) for side in fight.sides) - 1
+        self.rows = [{int(t): n for n, t in enumerate(side.ticks)} for side in fight.sides]
+        width = 40 if self.dharok else 176
+        self.obs = np.zeros((2, width), np.float32)
+        self.mask = np.zeros((2, fight.sides[0].mask.shape[1]), np.bool_)
+        self.runs_until = [last_run(side) for side in fight.sides]
+        self.poisonings: list[tuple[int, int, int]] = []  # (server tick, victim, damage) of hits that could poison
+
+    # --- start ---
+
+    def start(self) -> None:
+        """Both fighters as the recording shows them in the first tick that has both."""
+        settings = template(config_of(self.fight), {}, self.dharok)
+        bots = np.zeros(2, np.int32)
+        kernels_reset.start_match(self.fighters, self.match, self.drained, settings, 1, 2, bots)
+        randomized = bool(self.fight.params.get("randomizeGear", False))
+        build = S.BUILDS.index(self.fight.build)
+        for seat, side in enumerate(self.fight.sides):
+            kernels_reset.wear_loadout(self.fighters[seat], build, string_hash(side.episode), randomized)
+            self.place(seat, side.samples[self.first])
+            self.set_regeneration(seat, side)
+            self.carry_over(seat, side)
+        self.set_pids(self.first)
+
+    def place(self, seat: int, sample: Sample) -> None:
+        """Tile and stat timer."""
+        me = self.fighters[seat]
+        me[S.X], me[S.Y] = sample.x, sample.y
+        me[S.T_STAT] = sample.timers[7] if sample.timers[7] > 0 else 100
+
+    def set_regeneration(self, seat: int, side: Side) -> None:
+        """3.13 quirk: a regeneration of an earlier episode keeps its phase; the first rise tells it."""
+        self.fighters[seat, S.REGEN_AT] = S.NEVER
+        energy, drained_at = 100, None
+        for tick in range(self.first, max(side.samples) + 1):
+            now = side.samples[tick].energy
+            if now > energy:
+                if drained_at is not None and (tick - drained_at) % 50 != 0:
+                    self.fighters[seat, S.REGEN_AT] = tick - self.first
+                return
+            if now < energy and drained_at is None:
+                drained_at = tick
+            energy = now
+
+    def carry_over(self, seat: int, side: Side) -> None:
+        """1.4 note A2: re-used players still show the last hitsplats of the episode before; the first replies tell."""
+        row = self.rows[seat].get(self.first)
+        later = self.rows[seat].get(self.first + 1)
+        if self.dharok or later is None:
+            return
+        me, opp = self.fighters[seat], self.fighters[1 - seat]
+        opp[S.SPLATS] = int(side.obs[later, 11] > 0)
+        if row is not None:
+            me[S.SPLAT_DAMAGE] = me[S.TAKEN_SUM] = round(side.obs[row, 52] * 99)
+            opp[S.SPLAT_DAMAGE] = opp[S.TAKEN_SUM] = round(side.obs[row, 53] * 99)
+
+    def set_run_mode(self, tick: int) -> None:
+        """3.16: a player without run energy walks; whoever never covers two tiles in a tick again is walking."""
+        for seat in range(2):
+            self.fighters[seat, S.WALKS] = tick > self.runs_until[seat]
+
+    # --- dice ---
+
+    def set_pids(self, tick: int) -> None:
+        """PIDs as recorded at the end of that tick; never re-rolled by the replay itself."""
+        for seat, side in enumerate(self.fight.sides):
+            self.fighters[seat, S.PID] = int(side.samples[tick].pid * (1 << 30))
+            self.fighters[seat, S.PID_LEFT] = 1 << 30
+
+    def load_hits(self, tick: int) -> None:
+        """Recorded accuracy and damage parts of the hits launched in that tick."""
+        self.dice[:] = S.FREE
+        self.dice[:, 0] = 0
+        for seat, side in enumerate(self.fight.sides):
+            values: list[int] = []
+            for hit in side.hits.get(tick, ())[:8]:
+                values += [hit.accurate, len(hit.parts), *hit.parts, *[0] * (4 - len(hit.parts))]
+            self.dice[S.CHANNEL_HITS + seat, 1 : 1 + len(values)] = values
+
+    def walk_tiles(self, seat: int, action: npt.NDArray[np.int32]) -> list[tuple[int, int]]:
+        """2.5: the equally good destinations of the action's walk order."""
+        movement = 0 if self.dharok or action[0] < 0 else int(action[MOVEMENT])
+        radius, shape = {1: (1, 1), 3: (int(action[-2]) + 1, 0), 4: (1, 2)}.get(movement, (0, 0))
+        if radius == 0:
+            return []
+        me, opp = self.fighters[seat], self.fighters[1 - seat]
+        found: list[tuple[int, int, int]] = []
+        for index in range(8 * radius):
+            dx, dy = kernels_move.offset_at(radius, index)
+            x, y = int(opp[S.X] + dx), int(opp[S.Y] + dy)
+            if y >= kernels_move.WILDERNESS_Y and kernels_move.is_wanted(dx, dy, shape):
+                found.append((int(kernels_move.chebyshev(me[S.X], me[S.Y], x, y)), x, y))
+        nearest = min(far for far, _, _ in found) if found else 0
+        return [(x, y) for far, x, y in found if far == nearest]
+
+    def agreement(self, seat: int, x: int, y: int, tick: int) -> int:
+        """How many ticks the recorded way agrees with walking to that tile, until another order may interfere."""
+        side = self.fight.sides[seat]
+        walker = self.fighters[seat].copy()
+        walker[S.WALKING], walker[S.DEST_X], walker[S.DEST_Y] = 1, x, y
+        score = 0
+        for ahead in range(LOOK_AHEAD):
+            sample = side.samples.get(tick + ahead)
+            row = self.rows[seat].get(tick + ahead)
+            if sample is None or row is None:
+                break
+            action = side.actions[row]
+            if ahead and (action[0] > 0 or action[MOVEMENT] > 0):
+                break
+            for _ in range(1 if tick + ahead > self.runs_until[seat] else 2):
+                if walker[S.WALKING]:
+                    kernels_move.step_once(walker)
+            if (walker[S.X], walker[S.Y]) != (sample.x, sample.y):
+                break
+            opp = self.fight.sides[1 - seat].samples[tick + ahead]
+            left = min(7, max(abs(walker[S.X] - x), abs(walker[S.Y] - y)))
+            there = min(7, max(abs(opp.x - x), abs(opp.y - y)))
+            score += 1 + (side.obs[row, 61] == left) + (side.obs[row, 60] == there)
+        return score
+
+    def choose_walks(self, actions: npt.NDArray[np.int32], tick: int) -> None:
+        """Force the destination that the recorded way agrees with best."""
+        for seat in range(2):
+            tiles = self.walk_tiles(seat, actions[seat])
+            if len(tiles) > 1:
+                best = max(tiles, key=lambda tile: self.agreement(seat, *tile, tick))
+                self.dice[S.CHANNEL_WALK + seat, 1:3] = best
+
+    # --- ticks ---
+
+    def actions_of(self, tick: int) -> npt.NDArray[np.int32]:
+        """Both actions of a server tick; a seat that was not asked yet is idle."""
+        out = np.full((2, self.fight.sides[0].actions.shape[1]), -1, np.int32)
+        for seat, side in enumerate(self.fight.sides):
+            row = self.rows[seat].get(tick)
+            if row is not None and row > 0:
+                out[seat] = side.actions[row]
+        return out
+
+    def guesses(self, tick: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """(blood fury bits, poisonings that strike now) to try, the likeliest first."""
+        struck = [n for n, event in enumerate(self.poisonings) if event[0] + POISON_TICKS == tick]
+        for bits in product((0, 1), repeat=4):
+            yield bits, ()
+        for event in struck:
+            for bits in product((0, 1), repeat=4):
+                yield bits, (event,)
+
+    def play(self, tick: int) -> None:
+        """One tick, with the guesses that make both HP come out as recorded; the first guess if none does."""
+        actions = self.actions_of(tick)
+        self.load_hits(tick)
+        self.set_run_mode(tick)
+        self.choose_walks(actions, tick)
+        before = self.fighters.copy(), self.match.copy(), self.drained.copy(), self.dice.copy()
+        wanted = [side.samples[tick].levels[S.HITPOINTS] for side in self.fight.sides]
+        kept = None
+        for bits, strikes in self.guesses(tick):
+            self.fighters[:], self.match[:], self.drained[:], self.dice[:] = before
+            for seat in range(2):
+                self.dice[S.CHANNEL_FURY + seat, 1:3] = bits[2 * seat : 2 * seat + 2]
+                self.dice[S.CHANNEL_POISON + seat, 1:] = 0
+            for event in strikes:
+                _, victim, damage = self.poisonings[event]
+                me = self.fighters[victim]
+                me[S.POISON], me[S.POISON_AT], me[S.POISON_COUNT] = damage, self.match[S.TICK] + 1, 0
+            kernels_tick.play_tick(
+                self.fighters, self.match, self.drained, actions, self.dice, self.scratch, self.dharok
+            )
+            if kept is None:
+                kept = self.fighters.copy(), self.match.copy(), self.drained.copy(), self.dice.copy()
+            if self.fighters[:, S.HP].tolist() == wanted:
+                break
+        else:
+            self.fighters[:], self.match[:], self.drained[:], self.dice[:] = kept
+        self.note_poisonings(tick)
+        self.set_pids(tick)
+
+    def note_poisonings(self, tick: int) -> None:
+        """Remember which hits of this tick could have poisoned whom."""
+        for seat in range(2):
+            if self.dice[S.CHANNEL_POISON + seat, 0] > 0 and self.fighters[1 - seat, S.POISON] == 0:
+                weapon = self.fighters[seat, S.WORN + S.WEAPON]
+                self.poisonings.append((tick, 1 - seat, 12 if weapon == I.ABYSSAL_TENTACLE else 6))
+
+    def observe(self) -> None:
+        """Fill both seats' observation and mask rows."""
+        observe = kernels_observe.observe_dharok if self.dharok else kernels_observe.observe_nh
+        for seat in range(2):
+            observe(self.fighters[seat], self.fighters[1 - seat], self.match, self.obs[seat], self.mask[seat])
+
+    def refresh_health(self) -> None:
+        """1.4 note A: in the tick of a death the vector was computed twice, so the reply's 11 does not lag."""
+        for seat in range(2 if not self.dharok else 0):
+            opp = self.fighters[1 - seat]
+            if opp[S.SPLATS] > 0:
+                self.obs[seat, 11] = opp[S.HP] / opp[S.BASE_HP]
+
+    # --- comparison ---
+
+    def compare_row(self, seat: int, tick: int, names: tuple[list[str], list[str]]) -> list[tuple[str, float, float]]:
+        """Observations and masks of the reply of that tick."""
+        side, row = self.fight.sides[seat], self.rows[seat][tick]
+        found = [
+            (names[0][i], float(side.obs[row, i]), float(self.obs[seat, i]))
+            for i in np.flatnonzero(np.abs(side.obs[row] - self.obs[seat]) > TOLERANCE)
+        ]
+        found += [
+            (names[1][i], float(side.mask[row, i]), float(self.mask[seat, i]))
+            for i in np.flatnonzero(side.mask[row] != self.mask[seat])
+        ]
+        return found
+
+    def compare_sample(self, seat: int, sample: Sample) -> list[tuple[str, float, float]]:
+        """Place, levels, prayers, gear, inventory, energy, timers and pending damage at the end of that tick."""
+        me, tick = self.fighters[seat], int(self.match[S.TICK])
+        pairs = [("x", sample.x, me[S.X]), ("y", sample.y, me[S.Y])]
+        for k, skill in enumerate(S.SKILLS):
+            if skill != "prayer" or self.fight.kind != "LMS":  # sampled before LMS refills it
+                pairs.append((f"level {skill}", sample.levels[k], me[S.LEVEL + k]))
+        pairs += [("prayers", sample.prayers, me[S.PRAYERS]), ("energy", sample.energy, me[S.ENERGY])]
+        pairs += [("vengeance", sample.vengeance, me[S.VENGEANCE]), ("special on", sample.special_on, me[S.SPEC_ON])]
+        pairs += [(f"worn {I.SLOT_NAMES[k]}", sample.worn[k], me[S.WORN + k]) for k in range(S.SLOTS)]
+        pairs += [(f"inventory slot {k}", sample.inventory[k], me[S.INV + k]) for k in range(S.INVENTORY_SIZE)]
+        for k, column in enumerate(TIMER_COLUMNS):
+            pairs.append((f"timer {column}", max(0, sample.timers[k]), max(0, int(me[column]) - tick)))
+        pairs.append(("pending damage", sample.pending, kernels_observe.pending_damage(me)))
+        return [(name, float(a), float(b)) for name, a, b in pairs if a != b]
+
+
+def replay(fight: Fight, names: tuple[list[str], list[str]], stop_early: bool = False) -> FightReport:
+    """Play a recorded fight again and compare every tick to the end; `stop_early` ends at the first difference."""
+    game = Replay(fight)
+    report = FightReport(fight.place, fight.build)
+    game.start()
+    for tick in range(game.first, game.last + 1):
+        if tick > game.first:
+            game.play(tick)
+        game.observe()
+        if game.fighters[:, S.DYING].any():
+            compare_terminal(game, report, names)
+            game.refresh_health()
+        compare_tick(game, tick, report, names)
+        if stop_early and report.differences:
+            break
+    return report
+
+
+def compare_tick(game: Replay, tick: int, report: FightReport, names: tuple[list[str], list[str]]) -> None:
+    """Both sides' replies and samples of one tick."""
+    report.ticks += 1
+    for seat, side in enumerate(game.fight.sides):
+        found: list[tuple[str, float, float]] = []
+        if tick in game.rows[seat]:
+            found += game.compare_row(seat, tick, names)
+            report.rows += 1
+        found += game.compare_sample(seat, side.samples[tick])
+        report.samples += 1
+        if found:
+            report.differences.append(Difference(tick, seat, found))
+
+
+def compare_terminal(game: Replay, report: FightReport, names: tuple[list[str], list[str]]) -> None:
+    """7.3: the reply after the death carries the observation of the death tick; its masks belong to a later tick."""
+    for seat, side in enumerate(game.fight.sides):
+        wrong = np.flatnonzero(np.abs(side.obs[-1] - game.obs[seat]) > TOLERANCE)
+        report.rows += 1
+        if wrong.size:
+            fields = [("final " + names[0][i], float(side.obs[-1, i]), float(game.obs[seat, i])) for i in wrong]
+            report.differences.append(Difference(int(side.ticks[-1]), seat, fields))
