@@ -81,6 +81,15 @@ def test_an_unwritable_directory(here, capsys):
     assert [path.name for path in here.iterdir()] == ["file"]
 
 
+def test_without_torch_the_extra_is_named(here, capsys, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert run(["train", *SMALL, "--name", "a"]) == 2
+    assert (
+        capsys.readouterr().err
+        == "pvp-ml: training needs torch, which is not installed — pip install 'pvp-ml[train]'\n"
+    )
+
+
 def start(folder: Path, *flags: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "pvp_ml", "train", *SMALL, "--name", "a", "--total-timesteps", "0", *flags]
     env = {**os.environ, "PYTHONUNBUFFERED": "1"}

@@ -108,9 +108,11 @@ def train(
         as_json: print one JSON object
     """
     from pvp_ml.cli.bench_loops import ANCESTOR, SEPARATE, learn
+    from pvp_ml.cli.train import require_torch
     from pvp_ml.run.config import load_config
 
     check(1, 1.0, min(rollouts, repeats))
+    require_torch()
     words = [*flags, *(SEPARATE if compare == "sb3" else [])]
     config = load_config(preset, words or ["--game", "connect4"], Path.cwd())
     ours, theirs, split = [], [], dict.fromkeys(PARTS, 0.0)

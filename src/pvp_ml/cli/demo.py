@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from pvp_ml.cli import INTERRUPTED
-from pvp_ml.cli.train import results
+from pvp_ml.cli.train import require_torch, results
 from pvp_ml.errors import UserError
 from pvp_ml.run.config import Config, load_config
 
@@ -26,6 +26,7 @@ def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0) -> int:
     if not 1.0 <= seconds <= 86400.0:
         raise UserError(f"--seconds is {seconds:g}", "use 1 to 86400")
     config = configuration(Path.cwd(), seconds)
+    require_torch()
     from pvp_ml.run.session import final_evaluation, open_run
     from pvp_ml.run.trainer import train
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from pvp_ml.cli import INTERRUPTED
-from pvp_ml.run.config import load_config
+from pvp_ml.errors import UserError
 from pvp_ml.selfplay.tally import Evaluation
 
 Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
@@ -26,7 +27,10 @@ def train(*flags: Flags, preset: str = "") -> int:
     Args:
         preset: a preset's name or file (`pvp-ml config list`); without one, choose a game with --game
     """
+    from pvp_ml.run.config import load_config
+
     config = load_config(preset, flags, Path.cwd())
+    require_torch()
     from pvp_ml.run.session import final_evaluation, open_run
     from pvp_ml.run.trainer import train as loop
 
@@ -48,6 +52,12 @@ def train(*flags: Flags, preset: str = "") -> int:
         return INTERRUPTED
     console.print(f"model: {where}\nmeasure it: pvp-ml eval --model {where}", highlight=False, soft_wrap=True)
     return 0
+
+
+def require_torch() -> None:
+    """Say how to get it, instead of failing somewhere inside."""
+    if importlib.util.find_spec("torch") is None:
+        raise UserError("training needs torch, which is not installed", "pip install 'pvp-ml[train]'")
 
 
 def results(reports: Sequence[Evaluation]) -> list[str]:

@@ -16,7 +16,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.network import NetworkConfig
-from pvp_ml.rl.ppo import PpoConfig
+from pvp_ml.rl.ppo_config import PpoConfig
 from pvp_ml.rl.rewards import RewardConfig, RewardMixer
 from pvp_ml.rl.schedule import Schedule, Within
 from pvp_ml.run.options import Option, options_of, read_flags, short_names

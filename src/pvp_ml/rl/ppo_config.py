@@ -1,0 +1,57 @@
+"""Options of the learner. No torch: configurations are read and shown without it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from pvp_ml.rl.schedule import Constant, Schedule, Within
+
+Positive = Annotated[Schedule, Within(above=0.0)]
+NonNegative = Annotated[Schedule, Within(low=0.0)]
+Share = Annotated[Schedule, Within(low=0.0, high=1.0)]
+
+
+class AnchorConfig(BaseModel):
+    """A KL term that holds the policy near an anchor: a teacher (given, fixed) or a magnet (itself, some time ago)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    weight: NonNegative = Field(Constant(0.0), description="weight of KL(policy ‖ anchor) in the loss; 0 = off")
+    refresh: Annotated[int, Field(ge=0)] = Field(
+        0, description="copy the policy into the anchor every so many rollouts; 0 = never"
+    )
+
+
+class PpoConfig(BaseModel):
+    """Options of the learner. Every schedule also takes a plain number."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    n_steps: Annotated[int, Field(ge=1, le=65536)] = Field(32, description="steps of each match in a rollout")
+    batch_size: Annotated[int, Field(ge=1)] = Field(4096, description="rows of a minibatch")
+    n_epochs: Annotated[int, Field(ge=1, le=100)] = Field(2, description="passes over a rollout")
+    learning_rate: NonNegative = Field(Constant(3e-4), description="step size of Adam")
+    critic_learning_rate: NonNegative | None = Field(
+        None, description="its own step size for the critic; empty = the same"
+    )
+    gamma: Share = Field(Constant(0.995), description="discount per decision of a seat")
+    gae_lambda: Share = Field(Constant(0.95), description="λ of the advantage estimate")
+    clip: NonNegative = Field(Constant(0.2), description="how far the probability ratio may move a sample's loss")
+    value_clip: Positive | None = Field(None, description="limit of a value's change per update; empty = none")
+    value_coef: NonNegative = Field(Constant(0.5), description="weight of the value loss")
+    entropy_coef: NonNegative = Field(Constant(0.01), description="weight of the entropy bonus, summed over heads")
+    entropy_by_head: dict[str, NonNegative] = Field({}, description="head → its own entropy weight")
+    max_grad_norm: Positive = Field(Constant(0.5), description="largest norm of a gradient step")
+    target_kl: Positive | None = Field(None, description="stop a rollout's epochs once the KL estimate passes it")
+    gradient_accumulation: Annotated[int, Field(ge=1)] = Field(1, description="minibatches per optimiser step")
+    adam_epsilon: Annotated[float, Field(gt=0)] = Field(1e-5, description="ε of Adam")
+    normalize_observations: bool = Field(True, description="running mean and variance per feature")
+    normalize_rewards: bool = Field(True, description="divide by the running root mean square of discounted returns")
+    normalize_advantages: bool = Field(True, description="over the whole rollout")
+    critic_warmup: Annotated[int, Field(ge=0)] = Field(0, description="first rollouts in which only the critic learns")
+    win_coef: NonNegative = Field(Constant(0.1), description="weight of the win head's cross entropy")
+    novelty_coef: NonNegative = Field(Constant(0.0), description="weight of the novelty reward")
+    teacher: AnchorConfig = Field(AnchorConfig(), description="KL to a given policy, such as a behavioural clone")
+    magnet: AnchorConfig = Field(AnchorConfig(), description="KL to an earlier copy of the policy itself")
