@@ -7,14 +7,14 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict
 
 from pvp_ml.cluster.memory import TraineeMemory
-from pvp_ml.errors import UserError
 from pvp_ml.forward import Actor
 from pvp_ml.games import registry
-from pvp_ml.match import VecGame
+from pvp_ml.match import AsyncVecGame, VecGame
 from pvp_ml.network import NetworkConfig
 from pvp_ml.rl.policy import Policy
 from pvp_ml.rl.ppo import PpoConfig
 from pvp_ml.rl.rewards import RewardConfig, RewardMixer
+from pvp_ml.selfplay.async_collector import AsyncCollector
 from pvp_ml.selfplay.collector import Collector
 from pvp_ml.selfplay.deciders import Deciders, MemberSource
 from pvp_ml.selfplay.plans import LineupMix, PlanSource
@@ -64,14 +64,16 @@ class Blueprint(BaseModel):
         """The shard of that rank on the given memory."""
         game_type = registry.find(self.game)
         game = game_type.build(game_type.config(**self.game_config), self.matches_of(rank))
-        if game_type.asynchronous:
-            raise UserError(f"game '{self.game}' runs in processes of its own", "it needs the asynchronous collector")
         shares = [self._share(i, game.spec, rank, memory) for i, memory in enumerate(memories)]
         live: dict[str, Actor] = {share.name: share.policy.actor() for share in shares}
         deciders = Deciders(game.spec, live, members)
         plans = PlanSource(self.seed, rank, self.shards, game.spec.teams, mix)
         steps = self.trainees[0].ppo.n_steps
-        collector = Collector(cast(VecGame, game), steps, deciders, RewardMixer(game.spec, self.reward), plans)
+        mixer = RewardMixer(game.spec, self.reward)
+        if game_type.asynchronous:
+            collector: Collector = AsyncCollector(cast(AsyncVecGame, game), steps, deciders, mixer, plans)
+        else:
+            collector = Collector(cast(VecGame, game), steps, deciders, mixer, plans)
         return Shard(rank, self.seed, collector, shares)
 
     def _share(self, index: int, spec: GameSpec, rank: int, memory: TraineeMemory) -> TraineeShare:

@@ -83,6 +83,10 @@ class Rollout:
         for name in _NEXT:
             array = getattr(self, name)
             array[1] = array[self.length, slots]
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget where matches stopped."""
         self.end[:] = 0
         self.finals = Finals([], [], [], [], [])
 

@@ -62,7 +62,6 @@ class Collector:
         self._step = StepBuffers.allocate(spec, m)
         self._buffers = [self._view(t) for t in range(steps + 2)]
         self._keys = np.zeros((m, spec.seats), np.uint64)
-        self._choice = Choice.allocate(deciders[0].heads, m * spec.seats) if isinstance(deciders[0], Actor) else None
         self._value = np.zeros(m * spec.seats, np.float32)
         self.is_started = False
 
@@ -108,7 +107,7 @@ class Collector:
 
     def _top_up(self) -> None:
         """Keep enough plans queued that no row rests, however many matches stop at once."""
-        missing = 2 * self.game.matches - self.lanes.waiting()
+        missing = 3 * self.game.matches - self.lanes.waiting()
         if missing > self.game.matches:
             plans = self.plans.draw(missing)
             self.lanes.expect(plans)
@@ -186,18 +185,23 @@ class Collector:
         self.lanes.note(r.reward[t], out.signals)
         stopped = np.flatnonzero(out.ended | out.truncated | (out.faults != 0))
         for row in stopped.tolist():
-            kind = VOID if out.faults[row] or self.lanes.is_void[row] else ENDED if out.ended[row] else TRUNCATED
-            r.end[t, row] = kind
-            if kind == TRUNCATED:
-                r.finals.step.append(t)
-                r.finals.match.append(row)
-                r.finals.owner.append(self.lanes.trainee[row].copy())
-                r.finals.obs.append(out.final_obs[row].copy())
-                r.finals.privileged.append(out.final_privileged[row].copy())
-            report.outcomes.append(self.lanes.stop(row, out))
+            self._stop(t, row, out, row, report)
         if len(stopped):
             self.lanes.seat(stopped, out.serial[stopped])
         self._own(t + 1)
+
+    def _stop(self, t: int, row: int, out: StepBuffers, at: int, report: Report) -> None:
+        """The match in this row stopped in step t; the game's buffers speak of it at index `at`."""
+        r = self.rollout
+        kind = VOID if out.faults[at] or self.lanes.is_void[row] else ENDED if out.ended[at] else TRUNCATED
+        r.end[t, row] = kind
+        if kind == TRUNCATED:
+            r.finals.step.append(t)
+            r.finals.match.append(row)
+            r.finals.owner.append(self.lanes.trainee[row].copy())
+            r.finals.obs.append(out.final_obs[at].copy())
+            r.finals.privileged.append(out.final_privileged[at].copy())
+        report.outcomes.append(self.lanes.stop(row, out, at))
 
     def _bootstrap(self, last: int) -> None:
         """Values where the rollout was cut: the observation after it, and the finals of truncated matches."""
@@ -206,6 +210,10 @@ class Collector:
             m, s = np.nonzero(r.owner[last] == k)
             if len(m):
                 r.value[last, m, s] = self.deciders.live[name].values(r.obs[last, m, s], r.privileged[last, m, s])
+        self._final_values()
+
+    def _final_values(self) -> None:
+        r = self.rollout
         if not r.finals.step:
             return
         obs, privileged, owner = np.stack(r.finals.obs), np.stack(r.finals.privileged), np.stack(r.finals.owner)

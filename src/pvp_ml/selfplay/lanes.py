@@ -88,21 +88,21 @@ class Lanes:
             case Scripted(_, delay):
                 self.delay[row, seat] = delay
 
-    def note(self, reward: FloatArray, signals: FloatArray) -> None:
-        """Add one step's mixed reward [M,S] and signals [M,S,K]."""
-        self._folds.add(slice(None), signals, self.clock == 0)
-        self.clock += 1
-        self.score += reward
+    def note(self, reward: FloatArray, signals: FloatArray, rows: npt.NDArray[np.intp] | slice = slice(None)) -> None:
+        """Add one step's mixed reward [n,S] and signals [n,S,K] of these rows."""
+        self._folds.add(rows, signals, self.clock[rows] == 0)
+        self.clock[rows] += 1
+        self.score[rows] += reward
 
-    def stop(self, row: int, out: StepBuffers) -> Outcome:
-        """The match in this row stopped: report it and clear what was counted."""
+    def stop(self, row: int, out: StepBuffers, at: int) -> Outcome:
+        """The match in this row stopped: report it from index `at` of the buffers, and clear what was counted."""
         outcome = Outcome(
             plan=self._plans.pop(int(self.serial[row])),
             steps=int(self.clock[row]),
-            result=tuple(int(r) for r in out.result[row]),
+            result=tuple(int(r) for r in out.result[at]),
             score=tuple(float(x) for x in self.score[row]),
-            truncated=bool(out.truncated[row]),
-            fault=int(out.faults[row]) or int(Fault.CRASHED if self.is_void[row] else Fault.NONE),
+            truncated=bool(out.truncated[at]),
+            fault=int(out.faults[at]) or int(Fault.CRASHED if self.is_void[row] else Fault.NONE),
             signals=self._folds.of(row, int(self.clock[row])),
         )
         self.score[row] = 0.0

@@ -183,6 +183,8 @@ class Shard:
     def state(self) -> dict[str, Any]:
         """All that the next rollout of this shard depends on besides weights and statistics."""
         collector = self.collector
+        if not hasattr(collector.game, "snapshot"):
+            return {"drawn": collector.plans.drawn}
         return {
             "rollout": collector.rollout.state(),
             "lanes": collector.lanes.state(),
@@ -193,8 +195,10 @@ class Shard:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from `state`, bit for bit."""
+        """Continue from `state`, bit for bit; matches in other processes cannot be saved and start anew."""
         collector = self.collector
+        if "game" not in state:
+            return self.skip_plans(state["drawn"])
         collector.game.restore(state["game"])
         collector.rollout.restore(state["rollout"])
         collector.lanes.restore(state["lanes"], state["plans"])
