@@ -8,6 +8,7 @@ and ends (goal, 15 s without touch, 300 s) as `pvp_ml.games.rocket_league.bench`
 one forward pass over all of them, which is kinder to it than its usual one process per environment.
 """
 
+import itertools
 import json
 import sys
 import time
@@ -43,7 +44,7 @@ def environment(blue, orange):
 
 class Net:
     def __init__(self, sizes, rng):
-        pairs = list(zip(sizes[:-1], sizes[1:], strict=True))
+        pairs = list(itertools.pairwise(sizes))
         self.weights = [(rng.normal(size=p) / np.sqrt(p[0])).astype(np.float32) for p in pairs]
         self.rng = rng
 

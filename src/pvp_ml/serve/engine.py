@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 LATENCY_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 _FIRST_GUESS_S = 0.0002  # per row, until measured
+_GOLDEN, _WORD = 0x9E3779B97F4A7C15, (1 << 64) - 1  # keys step through all words; the sampler's noise mixes them
 
 Memories = dict[str, FloatArray]
 """What one connection remembers, per model that wants it."""
@@ -69,7 +70,7 @@ class Engine:
         self._clock = clock
         self._schedule = schedule
         self._is_scheduled = False
-        self._keys = np.random.default_rng(seed)
+        self._key = (seed * _GOLDEN) & _WORD
         self.queued = 0
 
     def put(self, model: Model) -> None:
@@ -94,7 +95,8 @@ class Engine:
         model = self._model(request.model)
         if self.is_full:
             raise WireError("overloaded", f"{self.queued} requests are waiting, the limit is {self.limits.queue}")
-        task = model.check(request, int(self._keys.integers(0, 2**63)))
+        self._key = (self._key + _GOLDEN) & _WORD
+        task = model.check(request, self._key)
         if model.memory and memories is not None:
             if request.reset or len(memories.get(model.name, ())) != model.memory:
                 memories[model.name] = np.zeros(model.memory, np.float32)
@@ -160,8 +162,8 @@ class Engine:
             log.exception("model '%s' failed on a batch of %d", model.name, len(batch))
             answers = [WireError("internal", f"model '{model.name}' failed; see the server's log")] * len(batch)
         per_row = (self._clock() - started) / len(batch)
-        if model in self._cost:
-            self._cost[model] += 0.1 * (per_row - self._cost[model])
+        if model in self._cost:  # rises slowly: one batch that the machine interrupted says little
+            self._cost[model] = max(1e-6, min(per_row, 1.1 * self._cost[model]))
         self.metrics.batches += 1
         self.metrics.rows += len(batch)
         for waiting, answer in zip(batch, answers, strict=True):

@@ -227,6 +227,8 @@ def metrics_text(engine: Engine, gate: Gate) -> str:
         f"pvp_ml_batch_rows_total {m.rows}",
         "# TYPE pvp_ml_queue gauge",
         f"pvp_ml_queue {engine.queued}",
+        "# TYPE pvp_ml_queue_deepest gauge",
+        f"pvp_ml_queue_deepest {m.deepest_queue}",
         "# TYPE pvp_ml_connections gauge",
         f"pvp_ml_connections {len(gate.open)}",
         "# TYPE pvp_ml_models gauge",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from pvp_ml.wire import Answer, Request, WireError
 
 WINRATE = "winrate"
 MAX_EXTENSIONS = 8
+_LARGEST = 3e38
 
 
 @dataclass(slots=True)
@@ -53,7 +55,7 @@ class _Shape:
         self._interface = interface
         self._sizes = interface.head_sizes
         self._offsets = np.concatenate([[0], np.cumsum(self._sizes)]).astype(np.intp)
-        self._needs_choice = np.array([head.fallback is None for head in interface.heads])
+        self._lengths = list(self._sizes)
         self.fallback: BoolArray = np.array([c == head.fallback for head in interface.heads for c in head.choices])
         vocab = np.array([f.vocab if f.kind == "id" else 0 for f in interface.features], np.float32)
         self._ids = np.flatnonzero(vocab)
@@ -71,10 +73,9 @@ class _Shape:
                 raise WireError(
                     "bad_obs", f"model '{self._name}' reads {width} features, frame {i} of obs has {len(frame)}"
                 )
-        with np.errstate(over="ignore"):
-            obs = np.array(request.obs, np.float64).astype(np.float32)
-        if not np.isfinite(obs).all():
-            row, column = (int(x) for x in np.argwhere(~np.isfinite(obs))[0])
+        obs = np.array(request.obs, np.float64)
+        if not (abs(obs) < _LARGEST).all():
+            row, column = (int(x) for x in np.argwhere(~(abs(obs) < _LARGEST))[0])
             raise WireError("bad_obs", f"obs[{row}][{column}] is too large for a 32-bit number")
         if len(self._ids):
             ids = obs[:, self._ids]
@@ -84,7 +85,7 @@ class _Shape:
                 at = int(self._ids[column])
                 feature = self._interface.features[at]
                 raise WireError("bad_obs", f"obs[{row}][{at}] ('{feature.name}') is no id in 0…{feature.vocab}")
-        return obs.reshape(-1)
+        return obs.reshape(-1).astype(np.float32)
 
     def mask(self, request: Request) -> BoolArray:
         """[A] flags with something legal in every head that has no fallback."""
@@ -93,13 +94,14 @@ class _Shape:
             raise WireError(
                 "bad_mask", f"model '{self._name}' has {len(self._sizes)} heads, actionMasks has {len(masks)}"
             )
-        for head, given in zip(self._interface.heads, masks, strict=True):
-            if len(given) != head.size:
-                raise WireError("bad_mask", f"head '{head.name}' expects {head.size} flags, got {len(given)}")
-        mask = np.array([flag for given in masks for flag in given], np.bool_)
-        empty = ~np.logical_or.reduceat(mask, self._offsets[:-1]) & self._needs_choice
-        if empty.any():
-            raise WireError("bad_mask", f"head '{self._interface.heads[int(empty.argmax())].name}' has no legal choice")
+        if [len(given) for given in masks] != self._lengths:
+            head, given = next((h, m) for h, m in zip(self._interface.heads, masks, strict=True) if len(m) != h.size)
+            raise WireError("bad_mask", f"head '{head.name}' expects {head.size} flags, got {len(given)}")
+        if not all(map(any, masks)):
+            for head, given in zip(self._interface.heads, masks, strict=True):
+                if head.fallback is None and not any(given):
+                    raise WireError("bad_mask", f"head '{head.name}' has no legal choice")
+        mask = np.fromiter(chain.from_iterable(masks), np.bool_, self._interface.mask_size)
         if isinstance(request.deterministic, list) and len(request.deterministic) != len(self._sizes):
             raise WireError(
                 "bad_request", f"deterministic has {len(request.deterministic)} flags for {len(self._sizes)} heads"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections import deque
 from collections.abc import Callable
 from typing import cast
@@ -13,6 +14,10 @@ from pvp_ml.serve.limits import Limits, is_token
 from pvp_ml.wire import Request, WireError, decode_request, find_id
 
 log = logging.getLogger(__name__)
+
+TURN_LINES = 8
+SEND_BUFFER_BYTES = 64 << 10
+"""Answers that wait for a client that does not read, in the kernel and again here, before we stop reading it."""
 
 _HTTP_VERBS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"OPTI", b"DELE", b"PATC", b"CONN", b"TRAC")
 
@@ -71,6 +76,8 @@ class LineConnection(asyncio.Protocol):
         self._is_known = False
         self._is_writing_soon = False
         self._is_closing = False
+        self._has_ended = False
+        self._has_turn = False
         self._line_since: float | None = None
         self._stuck_since: float | None = None
         self._last_message = clock()
@@ -78,7 +85,10 @@ class LineConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take a place, or say that there is none."""
         self._transport = cast(asyncio.Transport, transport)
-        self._transport.set_write_buffer_limits(high=64 << 10)
+        self._transport.set_write_buffer_limits(high=SEND_BUFFER_BYTES)
+        connection = self._transport.get_extra_info("socket")
+        if connection is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
         if len(self._gate.open) >= self._limits.connections:
             self._refuse(
                 WireError("overloaded", f"{self._limits.connections} connections are open, which is the limit")
@@ -95,10 +105,8 @@ class LineConnection(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """A client that has said everything still gets its answers."""
-        if self._slots:
-            self._is_closing = True
-            return True
-        return False
+        self._has_ended = True
+        return bool(self._slots) or self._has_turn
 
     def data_received(self, data: bytes) -> None:
         """Collect lines."""
@@ -107,27 +115,52 @@ class LineConnection(asyncio.Protocol):
         if not self._buffer and self._line_since is None:
             self._line_since = self._clock()
         self._buffer += data
-        self._read_lines()
+        if not self._has_turn:
+            self._read_lines()
 
     def _read_lines(self) -> None:
-        start = 0
-        while len(self._slots) < self._limits.in_flight and not self._is_closing:
+        """One turn: a few lines, then the others' turn, so that a client with a backlog delays nobody."""
+        start = lines = 0
+        while lines < TURN_LINES and len(self._slots) < self._limits.in_flight and not self._is_closing:
             end = self._buffer.find(b"\n", max(start, self._searched))
             if end < 0:
                 break
             self._handle(bytes(self._buffer[start:end]))
             self._searched = 0
             start = end + 1
+            lines += 1
         if start:
             del self._buffer[:start]
             self._last_message = self._clock()
             self._line_since = self._last_message if self._buffer else None
         if len(self._slots) >= self._limits.in_flight:
             self._pause()
-            return
-        self._searched = len(self._buffer)
-        if len(self._buffer) > self._limits.message_bytes and not self._is_closing:
-            self._refuse(WireError("too_large", f"a message may have {self._limits.message_bytes} bytes"))
+        elif lines == TURN_LINES:
+            self._has_turn = True
+            self._loop.call_soon(self._next_turn)
+            if len(self._buffer) > self._limits.message_bytes:
+                self._pause()
+        else:
+            self._searched = len(self._buffer)
+            if len(self._buffer) > self._limits.message_bytes and not self._is_closing:
+                self._refuse(WireError("too_large", f"a message may have {self._limits.message_bytes} bytes"))
+
+    def _next_turn(self) -> None:
+        self._has_turn = False
+        if self._transport is not None:
+            self._resume()
+            if not self._has_turn and len(self._slots) < self._limits.in_flight:
+                self._read_lines()
+            self._close_if_done()
+
+    def _close_if_done(self) -> None:
+        if (
+            self._transport is not None
+            and not self._slots
+            and not self._has_turn
+            and (self._is_closing or self._has_ended)
+        ):
+            self._transport.close()
 
     def _handle(self, text: bytes) -> None:
         if not text.strip():
@@ -166,10 +199,9 @@ class LineConnection(asyncio.Protocol):
         if transport.get_write_buffer_size() > self._limits.unsent_bytes:
             log.info("closing a client that does not read its answers")
             transport.abort()
-        elif self._is_closing and not self._slots:
-            transport.close()
         elif self._stuck_since is None and not self._is_closing:
             self._resume()
+        self._close_if_done()
 
     def _refuse(self, error: WireError, slot: _Slot | None = None) -> None:
         """Answer with an error and close."""
@@ -200,7 +232,8 @@ class LineConnection(asyncio.Protocol):
             and len(self._slots) < self._limits.in_flight
         ):
             self._transport.resume_reading()
-            self._read_lines()
+            if not self._has_turn:
+                self._read_lines()
 
     def close_if_late(self, now: float) -> None:
         """Called every second: end messages that never end, clients that never read, and idle ones when it is full."""

@@ -1,0 +1,89 @@
+"""Load for a line server: clients that each wait for their answer before they ask again; for benchmarks and tests."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import socket
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What clients saw. Latencies in seconds, sorted; `cpu_s` is what the server's process used meanwhile."""
+
+    requests: int
+    errors: int
+    wall_s: float
+    cpu_s: float
+    latencies_s: npt.NDArray[np.float64]
+
+    @property
+    def per_second(self) -> float:
+        """Answers per second of wall time."""
+        return self.requests / self.wall_s
+
+    @property
+    def per_cpu_second(self) -> float:
+        """Answers per second of the server's CPU time: what remains comparable on a busy machine."""
+        return self.requests / self.cpu_s if self.cpu_s else float("nan")
+
+    def quantile_ms(self, q: float) -> float:
+        """Latency that a share q of the requests stayed below."""
+        return float(np.quantile(self.latencies_s, q)) * 1000.0 if len(self.latencies_s) else float("nan")
+
+
+def process_cpu_s(pid: int) -> float:
+    """CPU seconds that a process has used so far (Linux; 0 elsewhere)."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class _Asker:
+    """One client: a socket, the line that it sends, and when it sent it."""
+
+    def __init__(self, port: int, line: bytes) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), 10)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.line = line
+        self.sent = 0.0
+        self.left = b""
+
+    def ask(self) -> None:
+        self.sent = time.perf_counter()
+        self.socket.sendall(self.line)
+
+
+def closed_loop(port: int, lines: list[bytes], clients: int, seconds: float, pid: int) -> Load:
+    """`clients` connections for `seconds`; each repeats its own line, the next one as soon as the answer is there."""
+    askers = [_Asker(port, lines[i % len(lines)]) for i in range(clients)]
+    latencies: list[float] = []
+    errors = 0
+    with selectors.DefaultSelector() as ready:
+        for asker in askers:
+            ready.register(asker.socket, selectors.EVENT_READ, asker)
+        cpu, started = process_cpu_s(pid), time.perf_counter()
+        for asker in askers:
+            asker.ask()
+        end = started + seconds
+        while (now := time.perf_counter()) < end:
+            for key, _ in ready.select(end - now):
+                asker = key.data
+                asker.left += asker.socket.recv(1 << 16)
+                if asker.left.endswith(b"\n"):
+                    latencies.append(time.perf_counter() - asker.sent)
+                    errors += asker.left.startswith(b'{"error"')
+                    asker.left = b""
+                    asker.ask()
+        wall, cpu = time.perf_counter() - started, process_cpu_s(pid) - cpu
+    for asker in askers:
+        asker.socket.close()
+    return Load(len(latencies), errors, wall, cpu, np.sort(np.array(latencies)))
