@@ -100,6 +100,7 @@ def check(
     settings: Settings = None,
     matches: int = 4,
     seed: int = 1,
+    most_steps: int = 20_000,
     only: Annotated[list[str] | None, Parameter(negative="")] = None,
     as_json: AsJson = False,
 ) -> int:
@@ -110,6 +111,7 @@ def check(
         settings: a setting of the game as KEY=VALUE; may be repeated
         matches: matches side by side
         seed: of the matches that are played
+        most_steps: of each playthrough, for games that are slow
         only: check this promise alone; may be repeated
         as_json: print the report as one JSON object
     """
@@ -122,7 +124,10 @@ def check(
         text = done.detail if done.outcome != "broken" else f"{done.detail} — {done.promise}"
         console.print(f"{_SIGNS[done.outcome]} {done.name} [dim]{escape(text)}[/]")
 
-    report = check_game(game, config, matches=matches, seed=seed, only=only or (), progress=None if as_json else tell)
+    progress = None if as_json else tell
+    report = check_game(
+        game, config, matches=matches, seed=seed, most_steps=most_steps, only=only or (), progress=progress
+    )
     if as_json:
         print(json.dumps(report.to_json()))
     elif report.passed:

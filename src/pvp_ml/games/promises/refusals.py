@@ -10,6 +10,8 @@ from pvp_ml.games.playthrough import Playthrough, difference
 from pvp_ml.games.promises.subject import BrokenError, ExcusedError, Subject
 from pvp_ml.match import IDLE, RESTING, ActionError, Bot, External, IntArray, MatchPlan, StepBuffers
 
+MOST_SNAPSHOT_STEPS = 300
+
 
 def wrong_actions_are_refused(subject: Subject) -> str:
     """Wrong shape, type and range raise ActionError that names the head, and change nothing."""
@@ -112,7 +114,7 @@ def snapshot_continues(subject: Subject) -> str:
         raise ExcusedError("an AsyncVecGame has no snapshot")
     if not subject.type.reproducible:
         raise ExcusedError("the game declares reproducible=False")
-    length = max(2, min(subject.most_steps, subject.spec.max_steps) // 3)
+    length = max(2, min(subject.most_steps, subject.spec.max_steps, MOST_SNAPSHOT_STEPS) // 3)
     for cut in sorted({1, 2, length}):
         _snapshot_at(subject, cut, length)
     return f"cut after 1, 2 and {length} steps"

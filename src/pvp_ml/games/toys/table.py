@@ -61,6 +61,8 @@ class PlanQueue:
         """Add plans behind those that wait; an unknown scenario or bot is refused and adds nothing."""
         if not plans:
             return
+        if (lowest := min(plan.serial for plan in plans)) < 0:
+            raise UserError(f"game '{self._spec.name}': a plan has serial {lowest}", "serials count from 0")
         scenarios = [self._scenario(plan.scenario) for plan in plans]
         bots = [self._lineups.get(plan.lineup) or self._lineup(plan.lineup) for plan in plans]
         self.serial = np.concatenate([self.serial, np.array([plan.serial for plan in plans], np.int64)])
