@@ -51,7 +51,7 @@ class OpponentConfig(BaseModel):
     )
     weighting: Weighting = Field("hard", description="pfsp: hard (1−w)², even w(1−w) or linear 1−w")
     models: tuple[str, ...] = Field((), description="target: model files or scripted players, drawn alike")
-    run: str = Field("", description="latest: the run whose newest model it is")
+    run: str = Field("", description="latest: the run whose newest model it is; empty = this run")
 
     @model_validator(mode="before")
     @classmethod
@@ -146,7 +146,8 @@ class Matchmaker:
             chances = league.past_chances() if name == "past" else league.pfsp_chances(config.weighting)
         else:
             kind: Literal["frozen", "target", "latest"] = name  # type: ignore[assignment]
-            entries = league.of_kind(kind)
+            is_own = kind == "latest" and not config.run
+            entries = league.of_kind("past")[-1:] if is_own else league.of_kind(kind)
             chances = np.full(len(entries), 1.0 / max(1, len(entries)))
         met_members: list[tuple[float, Occupant]] = [
             (float(chance), self._handicapped(entry, config, progress, rng))
