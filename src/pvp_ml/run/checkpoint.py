@@ -16,7 +16,6 @@ from pvp_ml.forward import Array
 from pvp_ml.rl.schedule import Progress
 from pvp_ml.rl.trainee import Trainee
 from pvp_ml.run.learning import Learning
-from pvp_ml.run.store import Checkpoint
 from pvp_ml.selfplay.league import MAIN
 
 CLOCK = "clock.json"
@@ -42,9 +41,14 @@ def pack(learning: Learning, progress: Progress, seconds: float, extra: Mapping[
     return files
 
 
-def unpack(learning: Learning, checkpoint: Checkpoint) -> tuple[Progress, float, dict[str, Any]]:
-    """Continue from a checkpoint: progress, seconds trained so far, and the extra JSON."""
-    files = checkpoint.files
+def read_extra(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """The JSON that the caller of `pack` added."""
+    extra: dict[str, Any] = json.loads(files["progress.json"])["extra"]
+    return extra
+
+
+def unpack(learning: Learning, files: Mapping[str, bytes], with_matches: bool = True) -> tuple[Progress, float]:
+    """Continue from a checkpoint's files; returns progress and seconds trained so far."""
     facts = json.loads(files["progress.json"])
     for i, (name, trainee) in enumerate(learning.trainees.items()):
         if f"{_prefix(name)}policy.safetensors" in files:
@@ -54,15 +58,15 @@ def unpack(learning: Learning, checkpoint: Checkpoint) -> tuple[Progress, float,
             magnet.flat.numpy()[:] = kept.pop("flat")
             for key, array in magnet.normalizer.items():
                 array[:] = kept[key]
-    _restore_shards(learning.shards, files, int(facts["shards"]))
+    _restore_shards(learning.shards, files, int(facts["shards"]), with_matches)
     learning.shards.call("refresh")
-    return Progress(facts["steps"], facts["rollouts"]), float(json.loads(files[CLOCK])["seconds"]), facts["extra"]
+    return Progress(facts["steps"], facts["rollouts"]), float(json.loads(files[CLOCK])["seconds"])
 
 
-def _restore_shards(shards: LocalShards, files: Mapping[str, bytes], saved: int) -> None:
+def _restore_shards(shards: LocalShards, files: Mapping[str, bytes], saved: int, with_matches: bool) -> None:
     """Matches in play go on when the number of shards is the same; otherwise new ones start with later plans."""
     states = [decode(files[f"shard-{rank}.bin"]) for rank in range(saved)]
-    if saved == shards.count:
+    if saved == shards.count and with_matches:
         shards.scatter("restore", [(state,) for state in states])
         return
     played = sum(state["drawn"] for state in states)

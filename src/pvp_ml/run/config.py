@@ -16,6 +16,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.network import NetworkConfig
+from pvp_ml.rl.expression import Expression
 from pvp_ml.rl.ppo_config import PpoConfig
 from pvp_ml.rl.rewards import RewardConfig, RewardMixer
 from pvp_ml.rl.schedule import Schedule, Within
@@ -77,9 +78,11 @@ class RunSection(Section):
     total_steps: Count = Field(1_000_000, description="environment steps of all matches; 0 = until stopped")
     max_seconds: Annotated[float, Field(ge=0)] = Field(0.0, description="training time after which it stops; 0 = none")
     shards: Count = Field(0, description="processes that play and learn in step; 0 = one per core")
-    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="where the network learns")
     checkpoint_every: Positive = Field(250_000, description="environment steps between checkpoints")
     keep_checkpoints: Annotated[int, Field(ge=2)] = Field(3, description="newest checkpoints that stay on disk")
+    early_stopping: Expression | None = Field(
+        None, description="stop once this is true, such as `eval_win_rate > 0.95`: metric names with _ for /"
+    )
 
 
 class TrackingConfig(Section):
@@ -88,6 +91,17 @@ class TrackingConfig(Section):
     view: View = Field("auto", description="live panel, lines, or off; auto = live on a terminal")
     tensorboard: bool = Field(True, description="also write event files for TensorBoard")
     tensorboard_directory: str = Field("tensorboard", description="where they go, one folder per run")
+
+
+class PhaseConfig(Section):
+    """A stretch of a run with settings of its own."""
+
+    name: str = Field(description="label in logs and milestones")
+    promote: Expression | None = Field(
+        None, description="go on to the next phase once this is true; metric names with _ for /, and `phase_steps`"
+    )
+    min_steps: Count = Field(0, description="steps that the phase lasts at least")
+    settings: dict[str, Any] = Field({}, description="what is different: any section but run, tracking and network")
 
 
 class Config(Section):
@@ -101,6 +115,18 @@ class Config(Section):
     eval: EvalConfig = EvalConfig()
     run: RunSection = RunSection()
     tracking: TrackingConfig = TrackingConfig()
+    phases: tuple[PhaseConfig, ...] = Field((), description="stretches with settings of their own, one after another")
+
+    def in_phase(self, index: int) -> Config:
+        """The configuration while that phase lasts; without phases, this one."""
+        if not self.phases:
+            return self
+        phase = self.phases[index]
+        if taken := sorted({"run", "tracking", "network", "phases"} & set(phase.settings)):
+            raise UserError(f"phase '{phase.name}' sets '{taken[0]}'", "a phase cannot change that section")
+        base = Layer.of(self.model_dump(mode="json", exclude_unset=True, exclude={"phases"}), "the run's config")
+        layer = Layer.of(phase.settings, f"phase '{phase.name}'").over(base)
+        return read_config(layer).model_copy(update={"phases": self.phases})
 
     def to_data(self) -> dict[str, Any]:
         """Plain data that `read_config` reads back to an equal config."""
@@ -178,6 +204,8 @@ def read_config(layer: Layer) -> Config:
     layer = layer.renamed(config_options(game)[1])
     config = read_settings(config_model(game), layer)
     check_names(config, layer)
+    for index in range(len(config.phases)):
+        config.in_phase(index)
     return config
 
 

@@ -23,8 +23,9 @@ from pvp_ml.cluster.local import LocalShards, ShardLostError
 from pvp_ml.errors import UserError
 from pvp_ml.match import AsyncVecGame, VecGame
 from pvp_ml.rl.schedule import Progress
-from pvp_ml.run.checkpoint import pack, unpack
+from pvp_ml.run.checkpoint import pack, read_extra, unpack
 from pvp_ml.run.competition import Competition
+from pvp_ml.run.conditions import holds
 from pvp_ml.run.config import Config
 from pvp_ml.run.learning import Learning, Rollouts
 from pvp_ml.run.matches import MatchMetrics
@@ -49,6 +50,7 @@ def train(run: Run) -> None:
                 continue
             metrics = run.learn()
             run.record(rollouts, metrics)
+            run.promote_if_ready()
             run.every(run.config.self_play.snapshot_every, run.add_to_league)
             run.every(run.config.eval.every, run.evaluate)
             run.every(run.config.run.checkpoint_every, run.save)
@@ -61,10 +63,9 @@ class Run:
     def __init__(
         self, config: Config, store: RunStore, tracker: Tracker, now: Callable[[], float] = time.monotonic
     ) -> None:
-        self.config = config
+        self.whole = config
         self.store = store
         self.tracker = tracker
-        self.spec = config.env.spec
         self.progress = Progress(total_steps=config.run.total_steps)
         self.seconds = 0.0
         self.results: dict[str, MatchResult] = {}
@@ -75,13 +76,20 @@ class Run:
         self._lost = 0
         self._learn_seconds = 0.0
         self._saved_at = -1
+        self._phase_since = 0
         torch.set_num_threads(1)
-        self.competition = Competition(
-            self.spec, config.self_play, dict(config.env.scenarios), store.path, config.run.seed
-        )
+        self._set_up(0)
+
+    def _set_up(self, phase: int) -> None:
+        """Build everything that depends on the configuration of a phase."""
+        self.phase = phase
+        config = self.config = self.whole.in_phase(phase)
+        self.spec = config.env.spec
+        scenarios = dict(config.env.scenarios)
+        self.competition = Competition(self.spec, config.self_play, scenarios, self.store.path, config.run.seed)
         shards = LocalShards(blueprint(config), self.competition.mix(self.progress), str(self.competition.members.path))
         self.learning = Learning(shards)
-        self.learning.shards.initialise()
+        shards.initialise()
         self._matches = MatchMetrics(self.spec)
 
     def resume(self) -> bool:
@@ -89,15 +97,22 @@ class Run:
         checkpoint = self.store.latest()
         if checkpoint is None:
             return False
+        extra = read_extra(checkpoint.files)
+        if extra["phase"] != self.phase:
+            if extra["phase"] >= max(1, len(self.whole.phases)):
+                raise UserError(f"run '{self.store.path.name}' is in phase {extra['phase']}, which the config lacks")
+            self.learning.shards.close()
+            self._set_up(extra["phase"])
         if checkpoint.spec_digest != self.spec.game_digest:
             raise UserError(
                 f"run '{self.store.path.name}' was made for another version or configuration of '{self.spec.name}'",
                 "use its own config.yml, or another --name",
             )
-        progress, self.seconds, extra = unpack(self.learning, checkpoint)
+        progress, self.seconds = unpack(self.learning, checkpoint.files)
         self.progress = self._before = replace(progress, total_steps=self.config.run.total_steps)
         self.results = {name: MatchResult(**row) for name, row in extra["results"].items()}
         self.competition.restore(extra["competition"])
+        self._phase_since = extra["phase_since"]
         self._last, self._saved_at = self._now(), progress.steps
         return True
 
@@ -107,6 +122,9 @@ class Run:
         """Whether to go on: steps or seconds are left and nobody asked to stop."""
         limits = self.config.run
         if limits.total_steps and self.progress.steps >= limits.total_steps:
+            return False
+        if limits.early_stopping is not None and holds(limits.early_stopping, self.tracker.last):
+            log.info("stopping early: %s", limits.early_stopping.text)
             return False
         return not self.is_stopping and not (limits.max_seconds and self.seconds >= limits.max_seconds)
 
@@ -147,9 +165,29 @@ class Run:
         values |= {f"reward/{name}": value for name, value in rollouts.terms.items()}
         values |= {f"time/{part}_s": seconds for part, seconds in rollouts.seconds.items()}
         values["time/learn_s"] = self._learn_seconds
+        if self.whole.phases:
+            values["run/phase"] = float(self.phase)
         values["time/wait_s"] = self.learning.shards.take_wait()
         values["time/steps_per_s"] = steps / max(elapsed, 1e-9)
         self.tracker.write(Point(self.progress.steps, self.progress.rollouts, self.seconds, values))
+
+    def promote_if_ready(self) -> None:
+        """Go on to the next phase when this one's condition holds. Trainees keep everything, matches start anew."""
+        phases = self.whole.phases
+        if self.phase + 1 >= len(phases):
+            return
+        phase, steps = phases[self.phase], self.progress.steps - self._phase_since
+        known = {**self.tracker.last, "phase_steps": float(steps)}
+        if steps < max(1, phase.min_steps) or not (phase.promote is None or holds(phase.promote, known)):
+            return
+        files = pack(self.learning, self.progress, self.seconds, self._extra())
+        self.learning.shards.close()
+        self._set_up(self.phase + 1)
+        unpack(self.learning, files, with_matches=False)
+        self.competition.restore(read_extra(files)["competition"])
+        self._phase_since = self.progress.steps
+        log.info("phase '%s' is over after %d steps; now '%s'", phase.name, steps, phases[self.phase].name)
+        self.save()
 
     def every(self, steps: int, act: Callable[[], object]) -> None:
         """Act when the last rollout passed a multiple of `steps`; 0 = never."""
@@ -186,11 +224,7 @@ class Run:
 
     def save(self) -> None:
         """Write a checkpoint and the newest bundle; a full disk is a warning, three in a row stop the run."""
-        extra = {
-            "results": {name: result.model_dump() for name, result in self.results.items()},
-            "competition": self.competition.state(),
-        }
-        files = pack(self.learning, self.progress, self.seconds, extra)
+        files = pack(self.learning, self.progress, self.seconds, self._extra())
         files["config.json"] = self.config.model_dump_json().encode()
         if self.store.try_save(self.progress.steps, files, self.spec.game_digest):
             self.store.export("model.zip", pack_bundle(self.bundle()))
@@ -242,6 +276,15 @@ class Run:
         """Stop the shards and flush the metrics."""
         self.learning.shards.close()
         self.tracker.close()
+
+    def _extra(self) -> dict[str, Any]:
+        """What a checkpoint holds besides the trainees and the matches."""
+        return {
+            "phase": self.phase,
+            "phase_since": self._phase_since,
+            "results": {name: result.model_dump() for name, result in self.results.items()},
+            "competition": self.competition.state(),
+        }
 
     def _build(self, matches: int) -> VecGame | AsyncVecGame:
         return self.config.env.type.build(self.config.env.settings, matches)
