@@ -43,6 +43,7 @@ class Session:
 
     def lineups(self, opponents):
         """Main on the first team's seats (teams change places), each opponent by its share on the others."""
+
         def seated(name):
             other = Live() if name == "self" else Bot(name) if name in self.spec.bots else Scripted(name)
             return tuple(Live() if seat in self.spec.teams[0] else other for seat in range(self.spec.seats))

@@ -37,7 +37,9 @@ def test_before_the_first_update_every_ratio_is_one(game, heads):
 
 def test_the_gradient_of_one_shard_is_the_sum_of_two():
     def gradient(shards):
-        session = Session("connect4", 8, {"n_steps": 6, "normalize_observations": False}, {"trunk": (16,)}, shards=shards)
+        session = Session(
+            "connect4", 8, {"n_steps": 6, "normalize_observations": False}, {"trunk": (16,)}, shards=shards
+        )
         try:
             ready(session)
             session.learning.shards.call("normalise_advantages", "main", 0.1, 0.7)

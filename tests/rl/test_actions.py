@@ -47,7 +47,9 @@ def test_masked_logits_get_no_gradient():
     legal = torch.rand(50, 3, 4, generator=torch.Generator().manual_seed(1)) < 0.5
     legal[:, :, 0] = True
     log_probs = masked_log_probs(logits, legal)
-    (joint_log_prob(log_probs, torch.zeros(50, 3, dtype=torch.long)) + head_entropies(log_probs).sum(1)).sum().backward()
+    (
+        joint_log_prob(log_probs, torch.zeros(50, 3, dtype=torch.long)) + head_entropies(log_probs).sum(1)
+    ).sum().backward()
     assert (logits.grad[~legal] == 0.0).all()
     assert logits.grad[legal].abs().max() > 0.1
 

@@ -35,7 +35,9 @@ def test_weights_and_schedules():
     ramp = {"type": "linear", "initial_value": 1.0, "final_value": 0.0, "change_over_time_steps": 100}
     weights = {"damage": 0.1, "win": ramp}
     assert mixed(game(), [[1, 5], [-1, 7]], weights=weights) == pytest.approx([1.5, -0.3])
-    assert mixed(game(), [[1, 5], [-1, 7]], progress=Progress(rollouts=50), weights=weights) == pytest.approx([1.0, 0.2])
+    assert mixed(game(), [[1, 5], [-1, 7]], progress=Progress(rollouts=50), weights=weights) == pytest.approx(
+        [1.0, 0.2]
+    )
 
 
 def test_own_terms_over_signals():

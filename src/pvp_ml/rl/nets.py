@@ -89,9 +89,7 @@ class Network:
             logits = logits + picks @ self.layout.pad_rows(table.T).T
         return logits.view(-1, self.layout.heads, self.layout.width)
 
-    def value(
-        self, p: Parameters, x: Tensor, features: Tensor, privileged: Tensor | None, scaling: Scaling
-    ) -> Tensor:
+    def value(self, p: Parameters, x: Tensor, features: Tensor, privileged: Tensor | None, scaling: Scaling) -> Tensor:
         """[B] value in units of normalised reward."""
         if self.network.critic == "separate":
             if self.network.privileged:

@@ -106,9 +106,7 @@ class Policy(nn.Module):
         x = self.net.inputs(parameters, obs, scale)
         features = self.net.features(parameters, x, memory)
         picks = self.layout.one_hot(actions)
-        log_probs = masked_log_probs(
-            self.net.logits(parameters, features, picks, scale), self.layout.pad_legal(legal)
-        )
+        log_probs = masked_log_probs(self.net.logits(parameters, features, picks, scale), self.layout.pad_legal(legal))
         value = self.net.value(parameters, x, features, privileged, scale)
         win = self.net.win_logit(parameters, features.detach()) if self.network.win_head else None
         return Evaluation(joint_log_prob(log_probs, actions), head_entropies(log_probs), value, log_probs, win)
