@@ -40,9 +40,9 @@ class Row:
 ROWS = (
     Row("eval/win_rate", "win rate (evaluation)", True),
     Row("match/win_rate", "win rate (training)", True),
-    Row("match/reward", "reward per match"),
     Row("match/length", "steps per match"),
     Row("ppo/entropy", "entropy"),
+    Row("match/reward", "reward per match"),
     Row("ppo/approx_kl", "change per update (KL)"),
     Row("ppo/explained_variance", "value explained", True),
 )
