@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import time
@@ -23,7 +24,7 @@ class Net:
     """A plain multi-layer perceptron in float32; rows in, sampled choices out."""
 
     def __init__(self, sizes: tuple[int, ...], rng: np.random.Generator) -> None:
-        pairs = zip(sizes[:-1], sizes[1:], strict=True)
+        pairs = itertools.pairwise(sizes)
         self._weights = [(rng.normal(size=pair) / np.sqrt(pair[0])).astype(np.float32) for pair in pairs]
         self._rng = rng
 

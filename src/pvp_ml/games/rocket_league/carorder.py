@@ -17,7 +17,7 @@ from typing import Any
 BUCKETS = 13
 MOST_TRIES = 64
 _WORD = 8
-_LOWEST_ADDRESS = 1 << 16
+_ADDRESSES = range(1 << 16, 1 << 48, 8)
 
 
 def find_address_word(cars: Sequence[Any]) -> int | None:
@@ -29,7 +29,7 @@ def find_address_word(cars: Sequence[Any]) -> int | None:
     candidates = [
         i
         for i in range(2, size // _WORD)  # after reference count and type
-        if len({words[i] for words in contents}) == len(cars) and min(words[i] for words in contents) > _LOWEST_ADDRESS
+        if len({words[i] for words in contents}) == len(cars) and all(words[i] in _ADDRESSES for words in contents)
     ]
     return candidates[0] if len(candidates) == 1 else None
 

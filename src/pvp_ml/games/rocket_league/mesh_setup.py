@@ -81,7 +81,8 @@ def extract(archive: bytes) -> dict[str, bytes]:
             meshes.unpack(data, name)
             files[name] = data
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
-        raise UserError(f"the archive of {PACKAGE} cannot be read: {str(error)[:100]}") from error
+        reason = str(error).split("\n")[0][:100]
+        raise UserError(f"the archive of {PACKAGE} cannot be read: {reason}") from error
     if not files:
         raise UserError(f"the archive of {PACKAGE} holds no soccar/*.cmf files")
     return files

@@ -85,7 +85,7 @@ class Rewards:
             term, _, condition = name.partition("@")
             value = TERMS[term](moment)
             if term == "touch_ball" and self.aerial_weight != 1.0:
-                value = value**self.aerial_weight
+                value = np.where(value > 0, value**self.aerial_weight, 0.0)  # 0⁰ is 1, but no touch pays nothing
             out[:, :, i] = value * CONDITIONS[condition](moment) if condition else value
 
     def describe(self) -> tuple[RewardTerm, ...]:

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pvp_ml.errors import UserError
+from pvp_ml.games.rocket_league import resets
+from pvp_ml.games.rocket_league.config import RocketLeagueConfig
+from pvp_ml.games.rocket_league.describe import describe
+from pvp_ml.games.rocket_league.field import KICKOFF_SPAWNS
+from pvp_ml.games.rocket_league.resets import ANGLES, POSITION, SETTERS, SPIN, VELOCITY
+
+DRAWS = 2000
+
+
+def draw(name: str, sizes: tuple[int, int] = (1, 1), count: int = DRAWS) -> list:
+    return [SETTERS[name](np.random.default_rng(seed), sizes) for seed in range(count)]
+
+
+@pytest.mark.parametrize("sizes", [(1, 0), (1, 1), (2, 2), (3, 3)])
+@pytest.mark.parametrize("name", list(SETTERS))
+def test_every_setter_puts_everything_inside_the_field(name, sizes):
+    for scene in draw(name, sizes, 60):
+        assert scene.cars.shape == (sum(sizes), 4, 3) and scene.boost.shape == (sum(sizes),)
+        assert np.isfinite(scene.ball).all() and np.isfinite(scene.cars).all()
+        for place, low in [(scene.ball[0], 90.0), *((car[POSITION], 16.0) for car in scene.cars)]:
+            assert abs(place[0]) < 4000 and abs(place[1]) < 5020 and low <= place[2] < 2030
+            assert abs(place[0]) + abs(place[1]) < 8064 - 60
+        assert np.linalg.norm(scene.cars[:, VELOCITY], axis=1).max() <= 2300.01
+        assert np.linalg.norm(scene.cars[:, SPIN], axis=1).max() <= 5.51
+        assert np.linalg.norm(scene.ball[1]) <= 3000.01
+        assert ((scene.boost >= 0) & (scene.boost <= 100)).all()
+
+
+def test_kickoff_uses_the_five_places_alike_and_mirrored():
+    counts: dict[tuple[float, float], int] = {}
+    for scene in draw("kickoff"):
+        blue, orange = scene.cars
+        assert blue[POSITION][:2].tolist() == (-orange[POSITION][:2]).tolist()
+        assert np.cos(blue[ANGLES, 1] - orange[ANGLES, 1]) == pytest.approx(-1.0)
+        counts[(blue[POSITION, 0], blue[POSITION, 1])] = counts.get((blue[POSITION, 0], blue[POSITION, 1]), 0) + 1
+        assert scene.boost.tolist() == pytest.approx([100 / 3] * 2)
+    assert set(counts) == {(x, y) for x, y, _ in KICKOFF_SPAWNS}
+    assert all(abs(c / DRAWS - 0.2) < 0.04 for c in counts.values())
+
+
+def test_kickoff_places_are_distinct_within_a_team():
+    for scene in draw("kickoff", (3, 3), 50):
+        assert len({tuple(car[POSITION]) for car in scene.cars}) == 6
+
+
+def test_kickoff_cars_look_at_the_ball():
+    for x, y, yaw in KICKOFF_SPAWNS:
+        to_ball = np.array([-x, -y]) / np.hypot(x, y)
+        assert to_ball @ [np.cos(yaw), np.sin(yaw)] > 0.9
+
+
+def test_random_is_half_in_the_air_and_fills_its_ranges():
+    scenes = draw("random")
+    height = np.array([scene.cars[0, POSITION, 2] for scene in scenes])
+    ball = np.array([scene.ball[0] for scene in scenes])
+    speed = np.array([np.linalg.norm(scene.ball[1]) for scene in scenes])
+    boost = np.array([scene.boost[0] for scene in scenes])
+    assert abs((height > 20).mean() - 0.5) < 0.04
+    assert (height[height > 20] >= 150).all()
+    assert np.abs(ball.mean(0) - [0, 0, 1025]).max() < 150
+    assert np.abs(ball.std(0) - np.array([7000, 9000, 1850]) / np.sqrt(12)).max() < 80
+    assert abs(speed.mean() - 1500) < 60 and speed.max() > 2900
+    assert abs(boost.mean() - 50) < 3
+    grounded = [scene.cars[0] for scene in scenes if scene.cars[0, POSITION, 2] < 20]
+    assert all(car[ANGLES, 0] == car[ANGLES, 2] == car[VELOCITY, 2] == 0 for car in grounded)
+    yaw = np.array([scene.cars[0, ANGLES, 1] for scene in scenes])
+    assert abs((np.sin(yaw) > 0).mean() - 0.5) < 0.04 and abs((np.cos(yaw) > 0).mean() - 0.5) < 0.04
+
+
+def test_random_ground_is_never_in_the_air():
+    assert all((scene.cars[:, POSITION, 2] == 17.0).all() for scene in draw("random_ground", (2, 2), 200))
+
+
+def test_one_side_is_one_side_and_both_sides_come_up():
+    signs = []
+    for scene in draw("random_one_side", (2, 2), 600):
+        y = np.append(scene.cars[:, POSITION, 1], scene.ball[0, 1])
+        assert (y >= 0).all() or (y <= 0).all()
+        signs.append(y[0] > 0)
+    assert abs(np.mean(signs) - 0.5) < 0.07
+
+
+def test_set_ups_are_for_both_teams_alike():
+    for name in ("wall", "air_dribble", "flip_reset", "jump"):
+        by_blue = [
+            np.linalg.norm(s.cars[0, POSITION] - s.ball[0]) < np.linalg.norm(s.cars[1, POSITION] - s.ball[0])
+            for s in draw(name, (1, 1), 600)
+        ]
+        assert abs(np.mean(by_blue) - 0.5) < 0.07, name
+
+
+def test_turning_twice_changes_nothing():
+    scene = resets.scattered(np.random.default_rng(0), (2, 2), 0.5)
+    again = resets.turn_cars(resets.turn_cars(scene.cars))
+    assert np.allclose(again[:, [POSITION, VELOCITY, SPIN]], scene.cars[:, [POSITION, VELOCITY, SPIN]])
+    assert np.allclose(np.exp(1j * again[:, ANGLES]), np.exp(1j * scene.cars[:, ANGLES]))
+    assert np.allclose(resets.turn_ball(resets.turn_ball(scene.ball)), scene.ball)
+
+
+def test_turtled_cars_land_on_their_roofs(play):
+    p = play(mode="3v3", scenario="turtled")
+    p.step(8, 15)
+    up = p.game.arenas.cars[0, :, 0, 32]
+    assert (up < -0.8).all()
+    spacing = np.abs(np.diff(p.game.arenas.cars[0, :3, 0, 11]))
+    assert np.abs(spacing - 600).max() < 120
+
+
+def test_jump_set_up_is_reachable(play):
+    """The ball is above the car's driving height and comes near within two seconds of driving straight."""
+    p = play(matches=8, scenario="jump", no_touch_s=0)
+    best = np.full((8, 2), np.inf)
+    for _ in range(30):
+        p.step(16)
+        best = np.minimum(best, p.signal("distance_to_ball"))
+    assert (best.min(1) < 700).all()
+
+
+def test_mixture_follows_its_weights():
+    setters = resets.choose({"kickoff": 3.0, "random_ground": 1.0, "wall": 0.0}, ())
+    assert setters.names == ("kickoff", "random_ground") and setters.weights == (0.75, 0.25)
+    kickoffs = [
+        bool((setters.scene("default", np.random.default_rng(i), (1, 1)).ball[0][:2] == 0).all()) for i in range(DRAWS)
+    ]
+    assert abs(np.mean(kickoffs) - 0.75) < 0.04
+
+
+def test_scenarios_name_the_setters():
+    spec = describe(RocketLeagueConfig(meshes="generated"))
+    assert [s.name for s in spec.scenarios] == ["default", *SETTERS]
+
+
+@pytest.mark.parametrize(
+    ("weights", "message", "hint"),
+    [
+        ({"kickof": 1.0}, "no state setter 'kickof'", "did you mean 'kickoff'?"),
+        ({"kickoff": -1.0}, "weight -1.0", "not negative"),
+        ({"kickoff": float("nan")}, "weight nan", "finite"),
+        ({"kickoff": 0.0}, "no positive weight", "at least one"),
+        ({}, "no positive weight", "at least one"),
+        ({"training_pack": 1.0}, "has no shots", "packs"),
+    ],
+)
+def test_wrong_mixtures_are_one_line(weights, message, hint):
+    with pytest.raises(UserError, match=message) as caught:
+        describe(RocketLeagueConfig(meshes="generated", setters=weights))
+    assert hint in caught.value.hint and "\n" not in str(caught.value)

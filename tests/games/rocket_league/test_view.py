@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import io
+import json
+import socket
+
+import pytest
+
+from pvp_ml.errors import UserError
+from pvp_ml.games.rocket_league.view import ReplayWriter, VisSender, datagram, read_replay
+
+
+def test_view_says_what_the_simulator_holds(play):
+    p = play(mode="2v2", scenario="kickoff")
+    p.step(16, 3)
+    shown = p.game.view(0)
+    assert json.loads(json.dumps(shown, allow_nan=False)) == shown
+    assert [car["team"] for car in shown["cars"]] == [0, 0, 1, 1]
+    assert shown["ball"]["position"] == pytest.approx([0, 0, 93.15], abs=0.05)
+    assert shown["cars"][0]["controls"]["throttle"] == 1.0
+    assert shown["seconds"] == 0.2 and shown["score"] == [0, 0] and len(shown["pads"]) == 34
+    assert shown["cars"][0]["position"] == pytest.approx(p.game.arenas.cars[0, 0, 0, 11:14].tolist(), abs=1e-3)
+
+
+def test_datagram_is_what_rocketsimvis_reads(play):
+    p = play(scenario="kickoff")
+    message = json.loads(datagram(p.game.view(0)))
+    assert set(message) == {"ball_phys", "cars", "boost_pad_states", "boost_pad_locations"}
+    assert set(message["ball_phys"]) == {"pos", "vel", "ang_vel"}
+    car = message["cars"][1]
+    assert car["team_num"] == 1 and car["boost_amount"] == pytest.approx(33.33)
+    assert set(car["phys"]) == {"pos", "vel", "ang_vel", "forward", "up"}
+    assert len(message["boost_pad_states"]) == len(message["boost_pad_locations"]) == 34
+    assert len(datagram(play(mode="3v3", scenario="kickoff").game.view(0))) < 8192
+
+
+def test_sender_sends_and_never_waits(play):
+    p = play(scenario="kickoff")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as viewer:
+        viewer.bind(("127.0.0.1", 0))
+        viewer.settimeout(5)
+        sender = VisSender(port=viewer.getsockname()[1])
+        assert sender.send(p.game.view(0))
+        assert json.loads(viewer.recv(65536))["cars"][0]["team_num"] == 0
+        sender.close()
+    assert sender.send(p.game.view(0)) is False
+
+
+def test_replay_survives_its_file(play, tmp_path):
+    p = play(scenario="kickoff")
+    path = tmp_path / "r.jsonl"
+    shown = []
+    with path.open("w") as file:
+        writer = ReplayWriter(file, p.spec.game_digest, 8)
+        for _ in range(3):
+            p.step(16)
+            shown.append(p.game.view(0))
+            writer.add(shown[-1])
+    header, *frames = list(read_replay(path))
+    assert header["game_digest"] == p.spec.game_digest and header["tick_skip"] == 8
+    assert frames == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"replay": 2}\n', "not a rocket_league replay"),
+        ("[]\n", "expected an object"),
+        ("{\n", "not JSON"),
+        ('{"replay": 1, "game": "rocket_league"}\n' + "x" * 70_000, "longer than"),
+    ],
+)
+def test_damaged_replays_are_one_line(tmp_path, text, message):
+    path = tmp_path / "r.jsonl"
+    path.write_text(text)
+    with pytest.raises(UserError, match=message):
+        list(read_replay(path))
+
+
+def test_writer_begins_with_a_header():
+    out = io.StringIO()
+    ReplayWriter(out, "d", 8)
+    assert json.loads(out.getvalue()) == {
+        "replay": 1,
+        "game": "rocket_league",
+        "game_digest": "d",
+        "tick_skip": 8,
+        "ticks_per_s": 120,
+    }
