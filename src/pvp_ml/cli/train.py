@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -14,10 +14,13 @@ from pvp_ml.cli import INTERRUPTED
 from pvp_ml.errors import UserError
 from pvp_ml.selfplay.tally import Evaluation
 
+if TYPE_CHECKING:
+    from pvp_ml.run.config import Config
+
 Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 
 
-def train(*flags: Flags, preset: str = "") -> int:
+def train(*flags: Flags, preset: str = "", seeds: int = 1) -> int:
     """Train an agent, or go on with a run of the same name.
 
     Every setting is a flag: --name x --learning-rate 3e-4 --num-envs 256 --total-timesteps 1e7. `pvp-ml config options`
@@ -26,11 +29,24 @@ def train(*flags: Flags, preset: str = "") -> int:
 
     Args:
         preset: a preset's name or file (`pvp-ml config list`); without one, choose a game with --game
+        seeds: train so many runs one after the other, NAME-seed0, NAME-seed1, …; `pvp-ml compare` joins them
     """
     from pvp_ml.run.config import load_config
 
     config = load_config(preset, flags, Path.cwd())
     require_torch()
+    if seeds == 1:
+        return train_one(config)
+    for seed in range(seeds):
+        named = {"name": f"{config.run.name}-seed{seed}", "seed": config.run.seed + seed}
+        code = train_one(config.model_copy(update={"run": config.run.model_copy(update=named)}))
+        if code:
+            return code
+    return 0
+
+
+def train_one(config: Config) -> int:
+    """One run, to its end or until it is stopped; returns the exit code."""
     from pvp_ml.run.session import final_evaluation, open_run
     from pvp_ml.run.trainer import train as loop
 
