@@ -1,7 +1,12 @@
+import sys
+from pathlib import Path
+
 import pytest
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.vgc import install
+
+sys.path.insert(0, str(Path(__file__).parent))  # vgc_playing, vgc_tracing
 
 
 @pytest.fixture(scope="session")

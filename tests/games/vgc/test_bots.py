@@ -1,7 +1,7 @@
 """Bots inside the game, by strength. Teams are drawn alike for both seats; seats alternate."""
 
 import pytest
-from playing import bots, play, plans
+from vgc_playing import bots, plans, play
 
 
 def win_rate(build, first, second, battles, format="gen9vgc2025regi"):
@@ -25,11 +25,11 @@ def win_rate(build, first, second, battles, format="gen9vgc2025regi"):
 
 
 def test_max_power_beats_random(build):
-    assert win_rate(build, "max-power", "random", 80) >= 0.85
+    assert win_rate(build, "max-power", "random", 60) >= 0.85
 
 
 def test_heuristics_beat_max_power(build):
-    assert win_rate(build, "heuristics", "max-power", 80) >= 0.60
+    assert win_rate(build, "heuristics", "max-power", 60) >= 0.60
 
 
 @pytest.mark.nightly

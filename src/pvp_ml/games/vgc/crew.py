@@ -8,6 +8,7 @@ import queue
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,15 @@ from pvp_ml.spec import GameSpec
 
 START_S = 90.0
 MOST_DEATHS = 5
-Lost = tuple[int, Fault]
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A worker that was replaced. `began` is False when it died before it could do anything."""
+
+    worker: int
+    fault: Fault
+    began: bool
 
 
 class Crew:
@@ -139,7 +148,7 @@ class Crew:
                 yield self._replace(number, Fault.STALLED)
 
     def _replace(self, number: int, fault: Fault) -> Lost:
-        old = self._workers[number]
+        old, began = self._workers[number], bool(self._greeted[number])
         old.end()
         self._deaths += 1
         self.restarts += 1
@@ -147,7 +156,7 @@ class Crew:
             words = old.last_words or "it said nothing"
             raise UserError(f"vgc: a worker died {self._deaths} times in a row: {words[:300]}", SETUP_HINT)
         self._workers[number] = self._launch(number, old.life + 1)
-        return number, fault
+        return Lost(number, fault, began)
 
     def ask(self, number: int, question: dict[str, Any], timeout_s: float) -> Any:
         """A worker's answer to a question; None when it does not come in time. Rows that arrive meanwhile wait."""

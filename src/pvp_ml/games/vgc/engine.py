@@ -18,7 +18,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.games.legal import Legality
 from pvp_ml.games.vgc import install
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
-from pvp_ml.games.vgc.crew import Crew
+from pvp_ml.games.vgc.crew import Crew, Lost
 from pvp_ml.games.vgc.frames import ACTION
 from pvp_ml.games.vgc.matchbook import Matchbook
 from pvp_ml.match import RESTING, ActionError, Fault, IntArray, MatchPlan, StepBuffers
@@ -128,8 +128,8 @@ class VgcGame:
             left = deadline - time.monotonic()
             wait = max(left, 0.0) if len(self._ready) < wanted else 0.0
             for item in self._crew.collect(wait):
-                if isinstance(item, tuple):
-                    self._lose(item[0], item[1])
+                if isinstance(item, Lost):
+                    self._lose(item)
                 else:
                     self._sort(item)
             self._fill()
@@ -277,22 +277,22 @@ class VgcGame:
         self._next(row, orders)
         self._dispatch(orders)
 
-    def _lose(self, worker: int, fault: Fault) -> None:
+    def _lose(self, lost: Lost) -> None:
         """A worker was replaced: its matches are void, those that had not begun begin again."""
         orders: dict[int, list[dict[str, Any]]] = {}
-        for row in range(worker, self.matches, self._workers):
+        for row in range(lost.worker, self.matches, self._workers):
             plan, phase = self._plans[row], self._phase[row]
             if plan is None:
                 continue
             if phase == _Phase.STARTING and self._retries[row] < RETRIES:
-                self._retries[row] += 1
+                self._retries[row] += lost.began
                 self._begin(row, plan, orders)
             elif phase == _Phase.STARTING:
-                self._stage_first(row, _blank(self._crew.record, row, plan.serial, fault))
+                self._stage_first(row, _blank(self._crew.record, row, plan.serial, lost.fault))
             elif phase == _Phase.THINKING:
-                self._void(row, fault)
+                self._void(row, lost.fault)
             else:
-                self._lost[row] = fault
+                self._lost[row] = lost.fault
         self._dispatch(orders)
 
     def _keep_log(self, news: dict[str, Any]) -> None:

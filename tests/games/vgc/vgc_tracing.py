@@ -1,6 +1,7 @@
 """Battles traced decision by decision, decoded for comparisons."""
 
 import base64
+import functools
 import json
 import subprocess
 
@@ -11,11 +12,12 @@ from pvp_ml.games.vgc.codec import to_poke_env
 from pvp_ml.games.vgc.layout import SCRIPTS
 from pvp_ml.games.vgc.teams import shipped
 
-TRACE = __file__.replace("tracing.py", "trace.js")
+TRACE = __file__.replace("vgc_tracing.py", "trace.js")
 STATUSES = ("brn", "par", "psn", "tox", "slp", "frz")
 STATS = ("atk", "def", "spa", "spd", "spe", "accuracy", "evasion")
 
 
+@functools.cache
 def trace(format, battles, seed=1, sheets="closed", teams=None, fixed=False):
     """Rows of trace.js for random battles; `fixed` gives seat 0 the first team and seat 1 the second."""
     installation = install.find()
