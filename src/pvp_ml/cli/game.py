@@ -88,6 +88,8 @@ def show(
     if features:
         console.print(_feature_table(spec))
     if actions:
+        for line in game.action_notes(config) if game.action_notes else ():
+            console.print(escape(line))
         console.print(_action_table(spec.heads))
     if not features and not actions:
         console.print(_summary(game, config, spec))

@@ -35,7 +35,8 @@ class GameType:
 
     `reproducible`: the same plan and actions give the same match bit for bit; a game on somebody else's physics may say
     no, and is then excused from that check and from exact resume. `symmetric`: no seat has an advantage and all seats
-    see alike, over many seeds.
+    see alike, over many seeds. `action_notes(config)` gives lines that `pvp-ml game show NAME --actions` prints above
+    the choices.
     """
 
     name: str
@@ -49,6 +50,7 @@ class GameType:
     asynchronous: bool = False
     reproducible: bool = True
     symmetric: bool = False
+    action_notes: Callable[[Any], list[str]] | None = None
 
 
 @cache

@@ -31,6 +31,12 @@ def _setup(progress: Callable[[str], None]) -> None:
     setup(progress)
 
 
+def _action_notes(config: RocketLeagueConfig) -> list[str]:
+    from pvp_ml.games.rocket_league.actions import report
+
+    return report(config).lines()
+
+
 GAME = GameType(
     name="rocket_league",
     title="Rocket League (RocketSim)",
@@ -39,4 +45,6 @@ GAME = GameType(
     build=_build,
     status="tested",
     setup=_setup,
+    symmetric=True,
+    action_notes=_action_notes,
 )

@@ -24,7 +24,7 @@ from pvp_ml.games.rocket_league.field import TICKS_PER_S
 from pvp_ml.games.rocket_league.observe import Context
 from pvp_ml.games.rocket_league.pedals import Pedals
 from pvp_ml.games.rocket_league.plans import NOBODY, Queue, Ticket
-from pvp_ml.games.rocket_league.simulator import PHYSICS, Arenas
+from pvp_ml.games.rocket_league.simulator import DEMOED, PHYSICS, Arenas
 from pvp_ml.match import IDLE, RESTING, IntArray, MatchPlan, StepBuffers
 
 Index = npt.NDArray[np.int64]
@@ -151,7 +151,7 @@ class RocketLeagueGame:
         given = np.where(self._acting[:, :, None], actions, IDLE)
         self._history.add(self._clock, given, playing)
         chosen = self._actions.row_numbers(given)
-        demoed = self.arenas.cars[:, :, 0, facts.sim.DEMOED] > 0.5
+        demoed = self.arenas.cars[:, :, 0, DEMOED] > 0.5
         self._pedals.row = np.where(self._acting, chosen, np.where(demoed, self._actions.neutral, self._pedals.row))
         driven = (self._bot != NOBODY) & playing[:, None]
         matches = np.flatnonzero(playing).tolist()
