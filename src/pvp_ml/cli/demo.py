@@ -13,25 +13,30 @@ from pvp_ml.cli.train import require_torch, results
 from pvp_ml.errors import UserError
 from pvp_ml.run.config import Config, load_config
 
-PRESET = "toys/connect4-demo"
+PRESETS = {"connect4": "toys/connect4-demo", "nh": "nh/quick"}
 MAX_DEMOS = 1000
 
 
-def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0) -> int:
+def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0, game: str = "connect4") -> int:
     """Two minutes of training with a live view, then matches against two opponents, then what to try next.
 
     Args:
         seconds: how long to train
+        game: connect4, or nh (fights of Old School RuneScape, which compile for a minute the first time)
     """
+    if game not in PRESETS:
+        raise UserError(f"there is no demo of '{game}'", f"choose from: {', '.join(PRESETS)}")
     if not 1.0 <= seconds <= 86400.0:
         raise UserError(f"--seconds is {seconds:g}", "use 1 to 86400")
-    config = configuration(Path.cwd(), seconds)
+    config = configuration(Path.cwd(), PRESETS[game], seconds)
     require_torch()
     from pvp_ml.run.session import final_evaluation, open_run
     from pvp_ml.run.trainer import train
 
     console = Console(highlight=False, soft_wrap=True)
-    console.print(f"An agent that knows nothing learns Connect 4 by playing itself, for {seconds:g} seconds.")
+    console.print(
+        f"An agent that knows nothing learns {config.env.type.title} by playing itself, for {seconds:g} seconds."
+    )
     with open_run(config, Console()) as run:
         train(run)
         reports = [] if run.is_stopping else final_evaluation(run)
@@ -42,19 +47,23 @@ def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0) -> int:
         return INTERRUPTED
     for line in results(reports):
         console.print(f"[bold]{line}[/]")
-    console.print(
-        f"\nWhat to try next:\n"
-        f"  pvp-ml eval --model {model}          more matches, in detail\n"
-        f"  pvp-ml train --preset toys/connect4 --name mine   a longer run; Ctrl-C saves, the same command goes on\n"
-        f"  pvp-ml game list                     what else can be played"
-    )
+    console.print("\nWhat to try next:")
+    for command, reason in (
+        (f"pvp-ml eval --model {model}", "more matches, in detail"),
+        (
+            f"pvp-ml train --preset {PRESETS[game].removesuffix('-demo')} --name mine",
+            "longer; Ctrl-C saves, again goes on",
+        ),
+        ("pvp-ml game list", "what else can be played"),
+    ):
+        console.print(f"  {command:<52} {reason}")
     return 0
 
 
-def configuration(working_directory: Path, seconds: float) -> Config:
+def configuration(working_directory: Path, preset: str, seconds: float) -> Config:
     """The demo's preset under a name that is still free, limited by time alone."""
     taken = working_directory / "experiments"
     names = ("demo", *(f"demo-{i}" for i in range(2, MAX_DEMOS)))
     name = next(name for name in names if not (taken / name).exists())
     flags = ["--run.name", name, "--run.max-seconds", str(seconds), "--run.total-steps", "0"]
-    return load_config(PRESET, flags, working_directory)
+    return load_config(preset, flags, working_directory)

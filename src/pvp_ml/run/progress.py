@@ -108,9 +108,10 @@ class LiveView:
 
     def __init__(self, title: str, total_steps: int, console: Console, now: Callable[[], float]) -> None:
         self.history = History(total_steps)
-        self._title, self._now, self._drawn = title, now, -math.inf
+        self._title, self._now = title, now
         self._live = Live(console=console, auto_refresh=False, transient=False)
         self._live.start()
+        self._draw()
 
     def write(self, point: Point) -> None:
         """Take the point in, and draw when the last drawing is old enough."""
@@ -211,7 +212,7 @@ def count(number: float) -> str:
 def _progress_text(history: History) -> str:
     point = history.last
     if point is None:
-        return "starting"
+        return "starting; the first time, fast code is compiled"
     goal = f" of {count(history.total_steps)}" if history.total_steps else ""
     left = history.seconds_left
     parts = [
