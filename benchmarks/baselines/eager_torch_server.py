@@ -5,6 +5,7 @@ protocol (action only). Run: eager_torch_server.py MODEL.zip PORT; prints "ready
 """
 
 import asyncio
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -77,12 +78,13 @@ async def main(path, port):
     policy = EagerPolicy(read_bundle(Path(path)))
 
     async def handle(reader, writer):
-        while line := await reader.readline():
-            request = json.loads(line)
-            action = policy.act(request["obs"], request["actionMasks"], request.get("deterministic", False))
-            answer = {"action": action, "logProb": None, "entropy": None, "values": None, "probs": None}
-            writer.write(json.dumps({**answer, "extensionResults": []}).encode() + b"\n")
-            await writer.drain()
+        with contextlib.suppress(ConnectionError):
+            while line := await reader.readline():
+                request = json.loads(line)
+                action = policy.act(request["obs"], request["actionMasks"], request.get("deterministic", False))
+                answer = {"action": action, "logProb": None, "entropy": None, "values": None, "probs": None}
+                writer.write(json.dumps({**answer, "extensionResults": []}).encode() + b"\n")
+                await writer.drain()
         writer.close()
 
     server = await asyncio.start_server(handle, "127.0.0.1", port, limit=1 << 20)

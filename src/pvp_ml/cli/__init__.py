@@ -29,6 +29,7 @@ COMMANDS = {
     "game": ("pvp_ml.cli.game:app", "List, show and check games."),
     "model": ("pvp_ml.cli.model:app", "List, inspect and verify model files."),
     "serve": ("pvp_ml.cli.serve:serve", "Answer other programs' requests for decisions."),
+    "obs": ("pvp_ml.cli.obs:app", "Look over a bot's log of observations."),
     "config": ("pvp_ml.cli.config:app", "Show and compare configurations, list presets and flags."),
     "bench": ("pvp_ml.cli.bench:app", "Measure speed: the simulation alone, or the whole loop."),
     "doctor": ("pvp_ml.cli.doctor:doctor", "Check this machine and say what to mend."),

@@ -17,11 +17,13 @@ from cyclopts import App, Parameter
 
 from pvp_ml.errors import UserError
 
-app = App(name="bench", help="Measure speed: the simulation alone, or the whole loop.")
+app = App(name="bench", help="Measure speed: the simulation alone, the whole loop, or a server.")
 AsJson = Annotated[bool, Parameter(name="--json", negative="")]
 Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 BASELINES = Path("benchmarks/baselines")
 PARTS = ("simulate", "infer", "sample", "learn", "wait")
+
+app.command("pvp_ml.cli.bench_serve:serve", name="serve", help="A server's requests per second, beside a plain one.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,29 @@
+"""`pvp-ml bench serve` prints one JSON object with the fields that every benchmark has."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pvp_ml.cli import bench_serve
+from pvp_ml.cli.bench_serve import serve
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="CPU time of another process is read from /proc")
+def test_one_json_object(capsys, monkeypatch):
+    monkeypatch.setattr(bench_serve, "EAGER", Path("nowhere"))
+    serve(game="connect4", clients=(2,), seconds=0.4, repeats=1, as_json=True)
+    result = json.loads(capsys.readouterr().out)
+    assert set(result) >= {"metric", "value", "unit", "baseline", "ratio", "repeats", "spread", "split"}
+    assert result["value"] > 500 and result["baseline"] is None
+    (row,) = result["table"]
+    assert row["clients"] == 2 and row["ours"]["errors"] == 0 and row["ours"]["p50_ms"] > 0
+
+
+@pytest.mark.nightly
+def test_ten_times_the_eager_server(capsys):
+    serve(game="nh", clients=(1, 16), seconds=2.0, repeats=3, as_json=True)
+    result = json.loads(capsys.readouterr().out)
+    assert result["ratio"] >= 10
+    one = result["table"][0]
+    assert one["ours"]["p50_ms"] < one["eager"]["p50_ms"]
