@@ -11,6 +11,7 @@ from pvp_ml.spec import (
     Feature,
     GameSpec,
     Head,
+    Interface,
     RewardTerm,
     Rule,
     Scenario,
@@ -55,6 +56,14 @@ def test_json_gives_back_an_equal_spec_with_equal_digests():
     back = GameSpec.from_json(json.loads(json.dumps(SPEC.to_json())))
     assert back == SPEC
     assert (back.interface_digest, back.game_digest) == (SPEC.interface_digest, SPEC.game_digest)
+
+
+def test_the_interface_is_what_a_policy_depends_on():
+    back = Interface.from_json(json.loads(json.dumps(SPEC.interface.to_json())))
+    assert back == SPEC.interface == Interface(SPEC.blocks, SPEC.heads, SPEC.privileged)
+    assert back.digest == SPEC.interface_digest == Interface(SPEC.blocks, SPEC.heads).digest
+    with pytest.raises(SpecError, match="needs 'verb.hit', which no earlier head has"):
+        Interface.from_json({**SPEC.interface.to_json(), "heads": SPEC.interface.to_json()["heads"][1:]})
 
 
 def test_digests_are_pinned():

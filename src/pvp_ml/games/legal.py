@@ -39,6 +39,7 @@ class Legality:
             for c, choice in enumerate(head.choices)
         }
         self._rules = [self._compile(h, head) for h, head in enumerate(spec.heads)]
+        self._is_plain = not any(head.rules or head.fallback for head in spec.heads)  # the mask alone decides
         self._fallbacks = [None if h.fallback is None else h.choices.index(h.fallback) for h in spec.heads]
 
     def _compile(self, h: int, head: Head) -> _HeadRules | None:
@@ -96,6 +97,8 @@ class Legality:
         check_actions(self.spec, actions, acting)
         rows, seats = np.nonzero(acting & (actions[:, :, 0] != IDLE))
         picks, masks = actions[rows, seats], mask[rows, seats]
+        if self._is_plain and masks[np.arange(len(rows))[:, None], picks + self.offsets[:-1]].all():
+            return
         for h, head in enumerate(self.spec.heads):
             legal = self.legal(h, masks, picks)
             allowed = np.take_along_axis(legal, picks[:, h : h + 1].astype(np.int64), axis=1)[:, 0]
