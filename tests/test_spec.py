@@ -62,7 +62,7 @@ def test_the_interface_is_what_a_policy_depends_on():
     back = Interface.from_json(json.loads(json.dumps(SPEC.interface.to_json())))
     assert back == SPEC.interface == Interface(SPEC.blocks, SPEC.heads, SPEC.privileged)
     assert back.digest == SPEC.interface_digest == Interface(SPEC.blocks, SPEC.heads).digest
-    with pytest.raises(SpecError, match="needs 'verb.hit', which no earlier head has"):
+    with pytest.raises(SpecError, match=r"needs 'verb\.hit', which no earlier head has"):
         Interface.from_json({**SPEC.interface.to_json(), "heads": SPEC.interface.to_json()["heads"][1:]})
 
 
