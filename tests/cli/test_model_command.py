@@ -1,0 +1,55 @@
+import json
+
+import pytest
+
+from pvp_ml.bundle import make_bundle, write_bundle
+from pvp_ml.cli import run
+from pvp_ml.forward import empty_normalizer
+from pvp_ml.games import registry
+from pvp_ml.network import NetworkConfig, tensor_shapes
+
+
+@pytest.fixture
+def models(tmp_path, monkeypatch):
+    import numpy as np
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PVP_ML_HOME", str(tmp_path / "home"))
+    kind = registry.find("connect4")
+    spec, network = kind.spec(kind.config()), NetworkConfig(trunk=(8,))
+    tensors = {name: np.zeros(shape, np.float32) for name, shape in tensor_shapes(network, spec.interface).items()}
+    (tmp_path / "models").mkdir()
+    write_bundle(
+        tmp_path / "models/zero.zip", make_bundle(spec, network, tensors, empty_normalizer(network, spec.interface))
+    )
+    return tmp_path
+
+
+def test_list_inspect_verify(models, capsys):
+    assert run(["model", "list", "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert ("zero", "connect4") in [(row["name"], row["game"]) for row in rows]
+    assert run(["model", "inspect", "zero"]) == 0
+    shown = capsys.readouterr().out
+    assert "column 7" in shown
+    assert run(["model", "inspect", "zero", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["game"] == "connect4"
+    assert run(["model", "verify", "models/zero.zip"]) == 0
+    assert "sound, connect4, fits the game" in capsys.readouterr().out
+
+
+def test_a_damaged_file_is_named(models, capsys):
+    path = models / "models/zero.zip"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 255
+    path.write_bytes(bytes(data))
+    assert run(["model", "verify", "zero"]) == 2
+    assert "zero.zip" in capsys.readouterr().err
+    (models / "models/junk.zip").write_bytes(b"no zip at all")
+    assert run(["model", "list"]) == 0
+    assert "cannot be read" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_model_plays_without_its_path(models, capsys):
+    assert run(["eval", "--model", "zero", "--against", "random", "--matches", "10", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["matches"] == 10

@@ -1,0 +1,55 @@
+"""Runs opened as the commands open them."""
+
+import io
+from pathlib import Path
+
+from rich.console import Console
+
+from pvp_ml.run.config import load_config
+from pvp_ml.run.session import open_run
+from pvp_ml.run.tracking import read_metrics
+from pvp_ml.run.trainer import train
+
+SMALL = [
+    "--game", "connect4", "--num-envs", "8", "--n-steps", "8", "--batch-size", "64", "--trunk", "[16]", "--shards", "1",
+    "--eval.matches", "8", "--total-steps", "256",
+]  # fmt: skip
+
+
+class Broken:
+    def write(self, point):
+        raise ConnectionError("unreachable")
+
+    def close(self):
+        raise ConnectionError("unreachable")
+
+
+def trained(name: str, folder: Path, *flags: str, sink: object = None) -> str:
+    config = load_config("", [*SMALL, "--name", name, "--view", "lines", *flags], folder)
+    with open_run(config, Console(file=io.StringIO())) as run:
+        if sink is not None:
+            run.tracker.add("broken", sink)
+        train(run)
+        return run.bundle().content_hash
+
+
+def test_sinks_do_not_change_what_is_learned(tmp_path, monkeypatch):
+    """The same weights with TensorBoard and a sink that raises at every call, as with neither (QUALITY R19)."""
+    monkeypatch.chdir(tmp_path)
+    plain = trained("plain", tmp_path, "--no-tensorboard", "--view", "off")
+    tracked = trained("tracked", tmp_path, "--tensorboard", sink=Broken())
+    assert tracked == plain
+    assert trained("other", tmp_path, "--no-tensorboard", "--seed", "1") != plain
+    assert list((tmp_path / "tensorboard/tracked").iterdir())
+    assert len(read_metrics(tmp_path / "experiments/tracked/metrics.jsonl")) == 4
+
+
+def test_a_resumed_run_ends_where_an_uninterrupted_one_does(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    whole = trained("whole", tmp_path, "--no-tensorboard")
+    trained("parts", tmp_path, "--no-tensorboard", "--total-steps", "128")
+    assert trained("parts", tmp_path, "--no-tensorboard") == whole
+    points = [read_metrics(tmp_path / f"experiments/{name}/metrics.jsonl") for name in ("whole", "parts")]
+    for a, b in zip(*points, strict=True):
+        same = {k for k in a if k.startswith(("ppo/", "entropy/", "reward/"))} | {"steps", "rollouts"}
+        assert {k: a[k] for k in same} == {k: b[k] for k in same}
