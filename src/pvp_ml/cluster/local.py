@@ -36,8 +36,9 @@ class ShardLostError(Exception):
     """A shard died or did not answer in time; `ranks` lists them."""
 
     def __init__(self, ranks: list[int], why: str) -> None:
-        super().__init__(f"shard {', '.join(map(str, ranks))}: {why}")
+        super().__init__(f"shard {', '.join(map(str, ranks))} {why}")
         self.ranks = ranks
+        self.why = why
 
 
 class _Worker:
@@ -59,7 +60,7 @@ class _Worker:
     def answer(self, timeout_s: float) -> Any:
         ready = wait([self.pipe, self.process.sentinel], timeout_s)
         if self.pipe not in ready and not self.pipe.poll(0):
-            why = "did not answer in time" if not ready else f"died with exit code {self.process.exitcode}"
+            why = "did not answer in time" if not ready else "died"
             raise ShardLostError([self.rank], why)
         try:
             ok, value = decode(self.pipe.recv_bytes())
@@ -133,7 +134,7 @@ class LocalShards:
                 answers.append(worker.answer(ANSWER_TIMEOUT_S))
             except ShardLostError as error:
                 lost.append(rank)
-                why = str(error)
+                why = error.why
         self.wait_seconds += time.perf_counter() - before
         if lost:
             raise ShardLostError(sorted(lost), why)

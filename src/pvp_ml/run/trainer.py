@@ -131,8 +131,8 @@ class Run:
     def collect(self) -> Rollouts | None:
         """A rollout from every shard, or None when a shard was lost and had to be replaced."""
         self._before = self.progress
-        self.learning.shards.use_mix(self.competition.mix(self.progress))
         try:
+            self.learning.shards.use_mix(self.competition.mix(self.progress))
             return self.learning.collect(self.progress)
         except ShardLostError as lost:
             self._replace(lost)
@@ -224,7 +224,11 @@ class Run:
 
     def save(self) -> None:
         """Write a checkpoint and the newest bundle; a full disk is a warning, three in a row stop the run."""
-        files = pack(self.learning, self.progress, self.seconds, self._extra())
+        try:
+            files = pack(self.learning, self.progress, self.seconds, self._extra())
+        except ShardLostError as lost:
+            self._replace(lost)
+            files = pack(self.learning, self.progress, self.seconds, self._extra())
         files["config.json"] = self.config.model_dump_json().encode()
         if self.store.try_save(self.progress.steps, files, self.spec.game_digest):
             self.store.export("model.zip", pack_bundle(self.bundle()))

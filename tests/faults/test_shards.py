@@ -1,0 +1,97 @@
+"""R6 and R15 in small: a shard that dies or hangs is replaced, a signal saves and leaves, nothing is left behind."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pvp_ml.cluster import local
+from pvp_ml.run.config import load_config
+from pvp_ml.run.store import RunStore
+from pvp_ml.run.tracking import Point, Tracker
+from pvp_ml.run.trainer import Run, train
+
+STEPS = 16 * 8
+FLAGS = ["--env.name", "connect4", "--env.matches", "16", "--ppo.n-steps", "8", "--ppo.batch-size", "64",
+         "--network.trunk", "[16]", "--run.shards", "2", "--eval.every", "0", "--eval.matches", "4",
+         "--tracking.tensorboard", "false"]  # fmt: skip
+
+
+class Attack:
+    """A metrics sink that does something to the second shard at certain rollouts."""
+
+    def __init__(self, run: Run, rollouts: list[int], number: signal.Signals) -> None:
+        self._run, self._rollouts, self._number = run, rollouts, number
+
+    def write(self, point: Point) -> None:
+        if point.rollouts in self._rollouts:
+            self._rollouts.remove(point.rollouts)
+            os.kill(self._run.learning.shards._workers[1].process.pid, self._number)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_shard_that_dies_or_hangs_is_replaced(tmp_path, monkeypatch, number):
+    monkeypatch.setattr(local, "ANSWER_TIMEOUT_S", 8.0)
+    flags = [*FLAGS, "--run.directory", str(tmp_path), "--run.name", "r", "--run.total-steps", str(12 * STEPS)]
+    config = load_config("", flags, tmp_path)
+    with contextlib.closing(Run(config, RunStore(tmp_path, "r"), Tracker())) as run:
+        run.tracker.add("attack", Attack(run, [3, 7] if number == signal.SIGKILL else [3], number))
+        train(run)
+        assert run.progress.steps == 12 * STEPS
+        assert run._lost == (2 if number == signal.SIGKILL else 1)
+        pids = [worker.process.pid for worker in run.learning.shards._workers.values()]
+        segment = run.learning.shards._segment
+        assert segment is not None
+    assert not segment.path.exists()
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def leftovers(pid: int) -> list[str]:
+    folder = Path("/dev/shm")
+    return [path.name for path in folder.glob(f"pvp-ml-{pid}-*")] if folder.is_dir() else []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_and_leaves(tmp_path, number):
+    command = [sys.executable, "-m", "pvp_ml.train", *FLAGS, "--run.directory", str(tmp_path), "--run.name", "r",
+               "--run.total-steps", "100000000", "--tracking.view", "off"]  # fmt: skip
+    trainer = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=tmp_path)
+    metrics = tmp_path / "r" / "metrics.jsonl"
+    deadline = time.monotonic() + 120.0
+    while not (metrics.is_file() and metrics.stat().st_size) and time.monotonic() < deadline:
+        assert trainer.poll() is None, trainer.stderr.read().decode()
+        time.sleep(0.2)
+    trainer.send_signal(number)
+    _, errors = trainer.communicate(timeout=60)
+    assert trainer.returncode == 130, errors.decode()
+    checkpoint = RunStore(tmp_path, "r").latest()
+    assert checkpoint is not None
+    assert checkpoint.step > 0
+    assert not leftovers(trainer.pid)
+
+
+def test_a_killed_trainer_leaves_no_child_and_no_memory(tmp_path):
+    command = [sys.executable, "-m", "pvp_ml.train", *FLAGS, "--run.directory", str(tmp_path), "--run.name", "r",
+               "--run.total-steps", "100000000", "--tracking.view", "off"]  # fmt: skip
+    trainer = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path)
+    metrics = tmp_path / "r" / "metrics.jsonl"
+    deadline = time.monotonic() + 120.0
+    while not (metrics.is_file() and metrics.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    trainer.kill()
+    trainer.wait()
+    for _ in range(100):
+        if not leftovers(trainer.pid):
+            break
+        time.sleep(0.2)
+    assert not leftovers(trainer.pid)
