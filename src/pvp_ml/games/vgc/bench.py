@@ -1,0 +1,250 @@
+"""How fast the game is: decisions per CPU-second of the whole process tree, against poke-env over a websocket."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pvp_ml.errors import UserError
+from pvp_ml.games.legal import Legality
+from pvp_ml.games.vgc import install
+from pvp_ml.games.vgc.config import SIMULATOR, VgcConfig, make_spec
+from pvp_ml.games.vgc.engine import VgcGame
+from pvp_ml.games.vgc.teams import shipped
+from pvp_ml.match import IDLE, RESTING, External, MatchPlan, StepBuffers
+
+MATCHES_PER_WORKER = 64
+WARM_UP_S = 20.0
+BASELINE_BATTLES = 80
+BASELINE_CONCURRENT = 8
+BASELINE_PYTHON = "PVP_ML_POKE_ENV_PYTHON"
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """One measurement. `cpu_s` counts Python and all its children."""
+
+    what: str
+    workers: int
+    decisions: float
+    battles: float
+    wall_s: float
+    cpu_s: float
+    rss_bytes: int
+
+    def to_json(self) -> dict[str, Any]:
+        """With the rates that people quote."""
+        return {
+            **asdict(self),
+            "decisions_per_cpu_s": round(self.decisions / self.cpu_s, 1),
+            "decisions_per_s": round(self.decisions / self.wall_s, 1),
+            "cpu_ms_per_battle": round(1000 * self.cpu_s / self.battles, 2) if self.battles else None,
+        }
+
+
+class _Driver:
+    """Endless random legal play, counting decisions and battles."""
+
+    def __init__(self, game: VgcGame, seed: int) -> None:
+        self.game, self.decisions, self.battles = game, 0, 0
+        self._rng, self._legality = np.random.default_rng(seed), Legality(game.spec)
+        self._out = StepBuffers.allocate(game.spec, game.matches)
+        self._next = 1
+        self._refill(2 * game.matches)
+        game.start()
+
+    def _refill(self, count: int) -> None:
+        lineup = (External("a"), External("b"))
+        self.game.queue([MatchPlan(self._next + i, self._next + i, lineup) for i in range(count)])
+        self._next += count
+
+    def run(self, seconds: float) -> None:
+        """Play for that long."""
+        deadline = time.monotonic() + seconds
+        out = self._out
+        while time.monotonic() < deadline:
+            count = self.game.recv(max(1, self.game.matches // 4), 30.0, out)
+            if not count:
+                raise UserError("vgc: no answer in 30 s")
+            stopped = int((out.ended[:count] | out.truncated[:count]).sum())
+            self.battles += stopped
+            self._refill(stopped + int((out.faults[:count] != 0).sum()))
+            live = np.flatnonzero(out.serial[:count] != RESTING)
+            actions = np.full((len(live), 2, 3), IDLE, np.int32)
+            rows, seats = np.nonzero(out.acting[live])
+            actions[rows, seats] = self._legality.choose(out.mask[live[rows], seats], self._rng.random((len(rows), 3)))
+            self.decisions += len(rows)
+            self.game.send(out.match[live].copy(), actions)
+
+
+def measure(workers: int, seconds: float, config: VgcConfig, warm_up_s: float = WARM_UP_S, seed: int = 1) -> Speed:
+    """Random play with full observations in `workers` processes, after a warm-up for the JIT."""
+    game = VgcGame(config.model_copy(update={"workers": workers}), MATCHES_PER_WORKER * workers)
+    try:
+        driver = _Driver(game, seed)
+        driver.run(warm_up_s)
+        before = (driver.decisions, driver.battles, time.monotonic(), time.process_time(), game.stats())
+        driver.run(seconds)
+        after = game.stats()
+        wall, own = time.monotonic() - before[2], time.process_time() - before[3]
+    finally:
+        game.close()
+    node = sum(a["cpu_s"] - b["cpu_s"] for a, b in zip(after, before[4], strict=True))
+    memory = max(a["rss_bytes"] for a in after)
+    return Speed("pvp-ml", workers, driver.decisions - before[0], driver.battles - before[1], wall, own + node, memory)
+
+
+def baseline(python: str, config: VgcConfig, battles: int, decisions_per_battle: float) -> Speed:
+    """poke-env's random players on a local Showdown server: same format, same teams, no observation at all.
+
+    Decisions are counted as battles × the decisions per battle of our own random play, because poke-env repeats
+    rejected choices and so counts some of them more than once.
+    """
+    with _server() as (process, port):
+        request = {
+            "port": port, "format": config.format, "teams": list(shipped()[config.format].values()),
+            "battles": battles, "concurrent": BASELINE_CONCURRENT,
+        }  # fmt: skip
+        script = Path(__file__).with_name("poke_env_baseline.py")
+        client = subprocess.Popen(  # noqa: S603 - our own script
+            [python, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        try:
+            assert client.stdin is not None and client.stdout is not None
+            client.stdin.write(json.dumps(request))
+            client.stdin.close()
+            _expect(client.stdout.readline(), "warm")
+            began, before = time.monotonic(), _tree_cpu_s(process.pid)
+            answer = json.loads(_expect(client.stdout.readline(), "{"))
+            wall, server = time.monotonic() - began, _tree_cpu_s(process.pid) - before
+            memory = 0
+        finally:
+            client.kill()
+            client.wait()
+            client.stdout.close()
+    done = answer["battles"]
+    return Speed("poke-env websocket", 0, done * decisions_per_battle, done, wall, server + answer["cpu_s"], memory)
+
+
+def _expect(line: str, start: str) -> str:
+    if not line.startswith(start):
+        raise UserError(f"the poke-env baseline said '{line.strip()[:200]}'", f"is poke-env in {BASELINE_PYTHON}?")
+    return line
+
+
+@contextlib.contextmanager
+def _server() -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A local Showdown server from a copy of the installed package."""
+    installed = install.find()
+    with tempfile.TemporaryDirectory(prefix="pvp-ml-server-") as folder:
+        modules = Path(folder) / "node_modules"
+        shutil.copytree(installed.package.parent, modules, symlinks=True)
+        home = modules / "pokemon-showdown"
+        _configure(home)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        command = [str(installed.node), "pokemon-showdown", "start", "--no-security", "--skip-build", str(port)]
+        process = subprocess.Popen(  # noqa: S603 - fixed arguments
+            command, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        try:
+            _await_port(process, port)
+            yield process, port
+        finally:
+            children = _tree(process.pid)
+            for pid in [*children[::-1]]:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, 9)
+            process.wait()
+
+
+def _configure(home: Path) -> None:
+    text = (home / "config" / "config-example.js").read_text("utf-8")
+    text += "\nexports.bindaddress = '127.0.0.1';\nexports.loginserver = 'http://127.0.0.1:9/';\n"
+    (home / "config" / "config.js").write_text(text, "utf-8")
+    for name in ("logs", "databases", "config/chat-plugins"):
+        (home / name).mkdir(parents=True, exist_ok=True)
+
+
+def _await_port(process: subprocess.Popen[bytes], port: int) -> None:
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.5)
+    raise UserError("the Showdown server did not start", "try `pvp-ml game setup vgc` again")
+
+
+def _tree(root: int) -> list[int]:
+    """The process and its descendants, parents first (Linux)."""
+    parents: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+                parents.setdefault(int(fields[1]), []).append(int(entry.name))
+    found, open_ = [], [root]
+    while open_:
+        pid = open_.pop()
+        found.append(pid)
+        open_ += parents.get(pid, [])
+    return found
+
+
+def _tree_cpu_s(root: int) -> float:
+    ticks = 0
+    for pid in _tree(root):
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def bench(seconds: float = 30.0, config: VgcConfig | None = None, progress: Progress = print) -> dict[str, Any]:
+    """One and two workers, and the baseline between them when its Python is named; a JSON object with a ratio."""
+    config = config or VgcConfig()
+    python = os.environ.get(BASELINE_PYTHON)
+    speeds = [_told(measure(1, seconds, config), progress)]
+    per_battle = speeds[0].decisions / max(speeds[0].battles, 1)
+    ratio = None
+    if python and Path("/proc").is_dir():
+        other = _told(baseline(python, config, BASELINE_BATTLES, per_battle), progress)
+        ratio = round(speeds[0].decisions / speeds[0].cpu_s / (other.decisions / other.cpu_s), 2)
+        progress(f"{ratio} × the decisions per CPU-second of poke-env over a websocket")
+        speeds.append(other)
+    else:
+        progress(f"no baseline: set {BASELINE_PYTHON} to a Python that has poke-env 0.16.1 (Linux)")
+    speeds.append(_told(measure(2, seconds, config), progress))
+    return {
+        "game": "vgc", "format": config.format, "simulator": SIMULATOR, "observation_size": make_spec(config).obs_size,
+        "decisions_per_battle": round(per_battle, 2), "ratio_to_poke_env": ratio,
+        "machine": {"cores": os.cpu_count(), "load": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
+                    "python": platform.python_version(), "system": platform.system()},
+        "speeds": [speed.to_json() for speed in speeds],
+    }  # fmt: skip
+
+
+def _told(speed: Speed, progress: Progress) -> Speed:
+    facts = speed.to_json()
+    name = f"{speed.what}, {speed.workers} worker(s)" if speed.workers else speed.what
+    memory = f", {speed.rss_bytes >> 20} MB a worker" if speed.rss_bytes else ""
+    progress(
+        f"{name}: {facts['decisions_per_cpu_s']:.0f} decisions per CPU-second, "
+        f"{facts['decisions_per_s']:.0f} a second, {facts['cpu_ms_per_battle']} CPU-ms a battle{memory}"
+    )
+    return speed
