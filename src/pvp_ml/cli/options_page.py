@@ -10,7 +10,7 @@ from pvp_ml.games import registry
 from pvp_ml.rl.expression import FUNCTIONS
 from pvp_ml.rl.schedule import KINDS, Schedule
 from pvp_ml.run.config import Config, EnvConfig, config_options
-from pvp_ml.run.options import Option, options_of
+from pvp_ml.run.options import Option, entries_of, options_of
 from pvp_ml.run.presets import KeyPath
 from pvp_ml.run.settings import section_of
 
@@ -43,6 +43,7 @@ def page() -> str:
         intro = (model.__doc__ or "").split("\n\n")[0] if model else ""
         rows = [option for option in shared if option.path[0] == section]
         parts.append(f"## {section}\n\n{intro}\n\n{table(rows, names)}")
+        parts += entries(section)
     kinds = {kind: " or ".join(f"`{name}`" for name in KINDS if KINDS[name] is kind) for kind in KINDS.values()}
     lines = [f"| {words} | {_fields(kind)} | {_words(kind)} |" for kind, words in kinds.items()]
     parts.append(SCHEDULES + "\n".join(lines) + "\n")
@@ -50,6 +51,17 @@ def page() -> str:
     parts.append("## Settings and reward terms of each game\n")
     parts += games()
     return "\n".join(parts)
+
+
+def entries(section: str) -> Iterator[str]:
+    """What one entry of a mapping or list in this section may hold."""
+    for path, model in entries_of(Config):
+        if path[0] == section:
+            intro = " ".join((model.__doc__ or "").split("\n\n")[0].split())
+            is_list = not any(option.path == path and option.is_open for option in options_of(Config))
+            rows = table(options_of(model, () if is_list else (*path, "NAME")), {})
+            rows = rows.replace("| `--", "| `").replace("| flag |", "| key |") if is_list else rows
+            yield f"An entry of `{'.'.join(path)}`: {intro}\n\n{rows}"
 
 
 def games() -> Iterator[str]:

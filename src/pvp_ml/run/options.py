@@ -58,6 +58,18 @@ def options_of(model: type[BaseModel], path: KeyPath = ()) -> Iterator[Option]:
         )
 
 
+def entries_of(model: type[BaseModel], path: KeyPath = ()) -> Iterator[tuple[KeyPath, type[BaseModel]]]:
+    """Mappings and lists whose entries are models themselves: (path of the field, model of an entry)."""
+    for name, field in model.model_fields.items():
+        inner = section_of(model, name)
+        if inner is not None:
+            yield from entries_of(inner, (*path, name))
+        for kind in _kinds(field.annotation):
+            parts = [part for part in get_args(kind) if isinstance(part, type) and issubclass(part, BaseModel)]
+            if get_origin(kind) in (dict, Mapping, tuple, list) and parts:
+                yield (*path, name), parts[0]
+
+
 def read_flags(tokens: Sequence[str], options: Sequence[Option], aliases: Mapping[str, KeyPath]) -> Layer:
     """Command-line words as a layer. `aliases` maps a flag's name without dashes in front to a field's path."""
     known = {option.path: option for option in options}
@@ -160,14 +172,14 @@ def _word(kind: Any) -> str:
     """A type as people say it."""
     origin = get_origin(kind)
     if origin is Literal:
-        return ", ".join(str(choice) for choice in get_args(kind))
+        return ", ".join(str(choice) for choice in get_args(kind) if choice != "")
     if origin in (tuple, list):
         word = _word(next(_kinds(get_args(kind)[0])))
-        return f"list of {word}s" if word.endswith("number") else f"list of {word}"
+        return f"list of {word}s" if word.endswith(("number", "mapping")) else f"list of {word}"
     if origin in (dict, Mapping):
         return "mapping"
-    if isinstance(kind, type) and issubclass(kind, Schedule):
-        return "schedule"
+    if isinstance(kind, type) and issubclass(kind, Schedule | BaseModel):
+        return "schedule" if issubclass(kind, Schedule) else "mapping"
     names = {
         int: "whole number",
         float: "number",
