@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.games.osrs import items as I
-from pvp_ml.games.osrs import kernels_move, kernels_observe, kernels_reset, kernels_tick
+from pvp_ml.games.osrs import kernels_impact, kernels_move, kernels_observe, kernels_reset, kernels_tick
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.conform_read import Fight, Side
 from pvp_ml.games.osrs.conform_tables import Sample
@@ -35,6 +36,24 @@ ARENA = "PVP_ARENA"
 
 TIMER_COLUMNS = (S.T_ATTACK, S.T_FOOD, S.T_POTION, S.T_KARAMBWAN, S.T_FREEZE, S.T_IMMUNE, S.T_VENG)
 """State columns of the first seven recorded timers."""
+
+
+class Guess(NamedTuple):
+    """Values for dice that the recording shows only by their effect."""
+
+    fury: tuple[int, ...]  # blood fury of the first two damaging melee hits of seat 0, then of seat 1
+    poison: tuple[tuple[int, int], ...]  # (victim, damage) whose own poison strikes for the first time now
+    carried: tuple[tuple[int, int], ...]  # the same for a poison that still runs from the episode before
+    weaken: bool  # a carried poison whose count is not known yet weakens now
+
+
+@dataclass(slots=True)
+class CarriedPoison:
+    """A poison of an earlier episode: it strikes every 30 ticks and weakens every fifth time, counted from then."""
+
+    victim: int
+    strikes_at: int
+    weakens_at: int | None = None
 
 
 @dataclass(slots=True)
@@ -92,6 +111,15 @@ def last_run(side: Side) -> int:
     return last
 
 
+def ring(x: int, y: int, radius: int, shape: int) -> Iterator[tuple[int, int]]:
+    """Tiles at that Chebyshev distance; shape 0 all of them, 1 only orthogonal, 2 only diagonal ones."""
+    span = range(-radius, radius + 1)
+    for dx, dy in product(span, span):
+        straight = dx == 0 or dy == 0
+        if max(abs(dx), abs(dy)) == radius and (shape == 0 or straight == (shape == 1)):
+            yield x + dx, y + dy
+
+
 class Replay:
     """One fight being played again. `tick` counts as the kernels do; server tick = `first` + tick."""
 
@@ -111,6 +139,7 @@ class Replay:
         self.mask = np.zeros((2, fight.sides[0].mask.shape[1]), np.bool_)
         self.runs_until = [last_run(side) for side in fight.sides]
         self.poisonings: list[tuple[int, int, int]] = []  # (server tick, victim, damage) of hits that could poison
+        self.carried: list[CarriedPoison] = []
 
     # --- start ---
 
@@ -129,9 +158,10 @@ class Replay:
         self.set_pids(self.first)
 
     def place(self, seat: int, sample: Sample) -> None:
-        """Tile and stat timer."""
+        """Tile, stat timer and HP (damage still due from the episode before may already have landed)."""
         me = self.fighters[seat]
         me[S.X], me[S.Y] = sample.x, sample.y
+        me[S.HP] = sample.levels[S.HITPOINTS]
         me[S.T_STAT] = sample.timers[7] if sample.timers[7] > 0 else 100
 
     def set_regeneration(self, seat: int, side: Side) -> None:
@@ -152,13 +182,13 @@ class Replay:
         """1.4 note A2: re-used players still show the last hitsplats of the episode before; the first replies tell."""
         row = self.rows[seat].get(self.first)
         later = self.rows[seat].get(self.first + 1)
-        if self.dharok or later is None:
-            return
         me, opp = self.fighters[seat], self.fighters[1 - seat]
-        opp[S.SPLATS] = int(side.obs[later, 11] > 0)
+        on_me, on_opp = (31, 32) if self.dharok else (52, 53)
         if row is not None:
-            me[S.SPLAT_DAMAGE] = me[S.TAKEN_SUM] = round(side.obs[row, 52] * 99)
-            opp[S.SPLAT_DAMAGE] = opp[S.TAKEN_SUM] = round(side.obs[row, 53] * 99)
+            me[S.SPLAT_DAMAGE] = me[S.TAKEN_SUM] = round(side.obs[row, on_me] * 99)
+            opp[S.SPLAT_DAMAGE] = opp[S.TAKEN_SUM] = round(side.obs[row, on_opp] * 99)
+        if later is not None and not self.dharok:
+            opp[S.SPLATS] = int(side.obs[later, 11] > 0)
 
     def set_run_mode(self, tick: int) -> None:
         """3.16: a player without run energy walks; whoever never covers two tiles in a tick again is walking."""
@@ -190,12 +220,11 @@ class Replay:
         if radius == 0:
             return []
         me, opp = self.fighters[seat], self.fighters[1 - seat]
-        found: list[tuple[int, int, int]] = []
-        for index in range(8 * radius):
-            dx, dy = kernels_move.offset_at(radius, index)
-            x, y = int(opp[S.X] + dx), int(opp[S.Y] + dy)
-            if y >= kernels_move.WILDERNESS_Y and kernels_move.is_wanted(dx, dy, shape):
-                found.append((int(kernels_move.chebyshev(me[S.X], me[S.Y], x, y)), x, y))
+        found = [
+            (max(abs(x - me[S.X]), abs(y - me[S.Y])), x, y)
+            for x, y in ring(int(opp[S.X]), int(opp[S.Y]), radius, shape)
+            if y >= kernels_move.WILDERNESS_Y
+        ]
         nearest = min(far for far, _, _ in found) if found else 0
         return [(x, y) for far, x, y in found if far == nearest]
 
@@ -243,14 +272,61 @@ class Replay:
                 out[seat] = side.actions[row]
         return out
 
-    def guesses(self, tick: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """(blood fury bits, poisonings that strike now) to try, the likeliest first."""
-        struck = [n for n, event in enumerate(self.poisonings) if event[0] + POISON_TICKS == tick]
-        for bits in product((0, 1), repeat=4):
-            yield bits, ()
-        for event in struck:
-            for bits in product((0, 1), repeat=4):
-                yield bits, (event,)
+    def guesses(self, tick: int) -> Iterator[Guess]:
+        """Dice to try that the recording does not name, the likeliest first."""
+        own = [(victim, damage) for at, victim, damage in self.poisonings if at + POISON_TICKS == tick]
+        carried: list[tuple[int, int]] = []
+        if tick <= self.first + POISON_TICKS:
+            carried = sorted({(victim, damage) for _, victim, damage in self.poisonings})
+        strikes: list[tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]] = [((), ())]
+        strikes += [((event,), ()) for event in own] + [((), (event,)) for event in carried]
+        strikes += [((), tuple(carried))] if len(carried) > 1 else []
+        unknown = any(task.weakens_at is None for task in self.due_carried(tick))
+        for own_now, carried_now in strikes:
+            for weaken in (False, True) if unknown or carried_now else (False,):
+                for fury in product((0, 1), repeat=4):
+                    yield Guess(fury, own_now, carried_now, weaken)
+
+    def due_carried(self, tick: int) -> list[CarriedPoison]:
+        """Poisons of earlier episodes that strike in that tick."""
+        return [task for task in self.carried if (tick - task.strikes_at) % POISON_TICKS == 0]
+
+    def apply_guess(self, guess: Guess, tick: int) -> None:
+        """Put a guess into dice and state before the tick."""
+        for seat in range(2):
+            self.dice[S.CHANNEL_FURY + seat, 1:3] = guess.fury[2 * seat : 2 * seat + 2]
+            self.dice[S.CHANNEL_POISON + seat, 1:] = 0
+        for victim, damage in guess.poison:
+            self.infect(victim, damage)
+            self.fighters[victim, S.POISON_AT] = self.match[S.TICK] + 1
+        for task in self.due_carried(tick):
+            known = task.weakens_at is not None
+            weakens = (tick - task.weakens_at) % (5 * POISON_TICKS) == 0 if known else guess.weaken
+            self.strike_carried(task.victim, weakens)
+        for victim, damage in guess.carried:
+            self.infect(victim, damage)
+            self.strike_carried(victim, guess.weaken)
+
+    def keep_guess(self, guess: Guess, tick: int) -> None:
+        """Remember what a guess that fits has told about poisons of earlier episodes."""
+        for task in self.due_carried(tick):
+            if task.weakens_at is None and guess.weaken:
+                task.weakens_at = tick
+        for victim, _ in guess.carried:
+            self.carried.append(CarriedPoison(victim, tick, tick if guess.weaken else None))
+
+    def infect(self, victim: int, damage: int) -> None:
+        """Poison a fighter that is not poisoned yet; which hit did it does not show before it strikes."""
+        me = self.fighters[victim]
+        if me[S.POISON] == 0:
+            me[S.POISON], me[S.POISON_AT], me[S.POISON_COUNT] = damage, S.NEVER, 0
+
+    def strike_carried(self, victim: int, weakens: bool) -> None:
+        """3.12 once more, for a poison of an earlier episode that still runs beside the own one."""
+        me = self.fighters[victim]
+        if me[S.POISON] > 0:
+            me[S.POISON] -= int(weakens)
+            kernels_impact.add_due(me, me[S.POISON])
 
     def play(self, tick: int) -> None:
         """One tick, with the guesses that make both HP come out as recorded; the first guess if none does."""
@@ -260,32 +336,26 @@ class Replay:
         self.choose_walks(actions, tick)
         before = self.fighters.copy(), self.match.copy(), self.drained.copy(), self.dice.copy()
         wanted = [side.samples[tick].levels[S.HITPOINTS] for side in self.fight.sides]
-        kept = None
-        for bits, strikes in self.guesses(tick):
+        fallback = None
+        for guess in self.guesses(tick):
             self.fighters[:], self.match[:], self.drained[:], self.dice[:] = before
-            for seat in range(2):
-                self.dice[S.CHANNEL_FURY + seat, 1:3] = bits[2 * seat : 2 * seat + 2]
-                self.dice[S.CHANNEL_POISON + seat, 1:] = 0
-            for event in strikes:
-                _, victim, damage = self.poisonings[event]
-                me = self.fighters[victim]
-                me[S.POISON], me[S.POISON_AT], me[S.POISON_COUNT] = damage, self.match[S.TICK] + 1, 0
+            self.apply_guess(guess, tick)
             kernels_tick.play_tick(
                 self.fighters, self.match, self.drained, actions, self.dice, self.scratch, self.dharok
             )
-            if kept is None:
-                kept = self.fighters.copy(), self.match.copy(), self.drained.copy(), self.dice.copy()
             if self.fighters[:, S.HP].tolist() == wanted:
+                self.keep_guess(guess, tick)
                 break
+            fallback = fallback or tuple(a.copy() for a in (self.fighters, self.match, self.drained, self.dice))
         else:
-            self.fighters[:], self.match[:], self.drained[:], self.dice[:] = kept
+            self.fighters[:], self.match[:], self.drained[:], self.dice[:] = fallback
         self.note_poisonings(tick)
         self.set_pids(tick)
 
     def note_poisonings(self, tick: int) -> None:
         """Remember which hits of this tick could have poisoned whom."""
         for seat in range(2):
-            if self.dice[S.CHANNEL_POISON + seat, 0] > 0 and self.fighters[1 - seat, S.POISON] == 0:
+            if self.dice[S.CHANNEL_POISON + seat, 0] > 0 and self.fighters[1 - seat, S.POISON_AT] <= 0:
                 weapon = self.fighters[seat, S.WORN + S.WEAPON]
                 self.poisonings.append((tick, 1 - seat, 12 if weapon == I.ABYSSAL_TENTACLE else 6))
 

@@ -55,20 +55,6 @@ def order_walk(me, match, x, y):
 
 
 @kernel
-def offset_at(radius, index):
-    """Tile `index` (0…8r−1) of the ring at Chebyshev distance r around the origin."""
-    side = index // (2 * radius)
-    along = index % (2 * radius)
-    if side == 0:
-        return -radius + along, -radius
-    if side == 1:
-        return radius, -radius + along
-    if side == 2:
-        return radius - along, radius
-    return -radius, radius - along
-
-
-@kernel
 def is_wanted(dx, dy, shape):
     """Shape of a destination: 0 the whole ring, 1 orthogonal neighbours, 2 diagonal neighbours."""
     if shape == 1:
@@ -77,33 +63,47 @@ def is_wanted(dx, dy, shape):
 
 
 @kernel
+def search_ring(me, opp, radius, shape, best, skip):
+    """Tiles of the ring around the opponent that I could walk to, row by row from the south.
+
+    With `best` below 0: (least distance from me, how many tiles have it). Otherwise the (x, y) of the tile at distance
+    `best` that comes after `skip` others.
+    """
+    nearest, count = 1 << 20, 0
+    for dy in range(-radius, radius + 1):
+        y = opp[S.Y] + dy
+        if y < WILDERNESS_Y:
+            continue
+        stride = 1 if dy in (-radius, radius) else 2 * radius
+        for dx in range(-radius, radius + 1, stride):
+            x = opp[S.X] + dx
+            far = max(abs(x - me[S.X]), abs(y - me[S.Y]))
+            if far > nearest or not is_wanted(dx, dy, shape):
+                continue
+            if best >= 0:
+                if far == best:
+                    if skip == 0:
+                        return x, y
+                    skip -= 1
+            elif far < nearest:
+                nearest, count = far, 1
+            else:
+                count += 1
+    return nearest, count
+
+
+@kernel
 def walk_near(me, opp, match, dice, seat, radius, shape):
     """Walk to the best tile of a ring around the opponent: nearest to me, ties by chance; not when already there."""
-    best, count = 1 << 20, 0
-    for index in range(8 * radius):
-        dx, dy = offset_at(radius, index)
-        x, y = opp[S.X] + dx, opp[S.Y] + dy
-        if y >= WILDERNESS_Y and is_wanted(dx, dy, shape):
-            far = chebyshev(me[S.X], me[S.Y], x, y)
-            if far < best:
-                best, count = far, 1
-            elif far == best:
-                count += 1
+    best, count = search_ring(me, opp, radius, shape, -1, 0)
     if count == 0 or best == 0:
         return
     x = forced(dice, S.CHANNEL_WALK + seat)
     if x != S.FREE:
         order_walk(me, match, x, forced(dice, S.CHANNEL_WALK + seat))
         return
-    chosen = below(match, count) if count > 1 else 0
-    for index in range(8 * radius):
-        dx, dy = offset_at(radius, index)
-        x, y = opp[S.X] + dx, opp[S.Y] + dy
-        if y >= WILDERNESS_Y and is_wanted(dx, dy, shape) and chebyshev(me[S.X], me[S.Y], x, y) == best:
-            if chosen == 0:
-                order_walk(me, match, x, y)
-                return
-            chosen -= 1
+    x, y = search_ring(me, opp, radius, shape, best, below(match, count) if count > 1 else 0)
+    order_walk(me, match, x, y)
 
 
 @kernel
@@ -204,7 +204,7 @@ def can_reach(me, opp, match, method):
 @kernel
 def follow(me, opp, match):
     """M2, M5, M9: queue the way to a tile from which the attack reaches."""
-    if abs(me[S.X] - opp[S.X]) > 15 or abs(me[S.Y] - opp[S.Y]) > 15:
+    if opp[S.DYING] or abs(me[S.X] - opp[S.X]) > 15 or abs(me[S.Y] - opp[S.Y]) > 15:
         stop_attacking(me)
         return
     me[S.WALKING] = 0
