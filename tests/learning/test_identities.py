@@ -15,7 +15,7 @@ def ready(session):
     return session.learning.shards.call("finish", one, one * np.float32(0.99), one * np.float32(0.95))
 
 
-@pytest.mark.parametrize("game", ["connect4", "nh"])
+@pytest.mark.parametrize("game", ["connect4", "probe"])
 @pytest.mark.parametrize("heads", ["table", "mlp"])
 def test_before_the_first_update_every_ratio_is_one(game, heads):
     session = Session(game, 32, {"n_steps": 16, "normalize_observations": False},

@@ -61,5 +61,5 @@ def test_team_spirit_and_zero_sum_by_hand():
 def test_unknown_names_are_refused_with_the_nearest_one():
     with pytest.raises(UserError, match="did you mean 'damage'"):
         mixed(game(), [[0, 0]] * 2, weights={"damge": 1.0})
-    with pytest.raises(UserError, match="did you mean .hits."):
+    with pytest.raises(UserError, match="did you mean 'hits'"):
         mixed(game(), [[0, 0]] * 2, expressions={"x": {"expression": "hit * 2"}})

@@ -16,6 +16,7 @@ from torch.nn import functional
 from pvp_ml.forward import Array, inverse_deviation
 from pvp_ml.network import BlockLayout, NetworkConfig, block_layouts, is_plain
 from pvp_ml.rl.actions import HeadLayout
+from pvp_ml.rl.sequences import Sequences, run_memory
 from pvp_ml.spec import Interface
 
 Parameters = Mapping[str, Tensor]
@@ -66,16 +67,17 @@ class Network:
         x = (obs - scaling.mean).mul_(scaling.scale).clamp_(-scaling.limit, scaling.limit)
         return self._encoded(p, x)
 
-    def features(self, p: Parameters, x: Tensor, memory: Tensor | None) -> Tensor:
-        """[B,W]: what the heads read."""
+    def features(self, p: Parameters, x: Tensor, memory: Tensor | Sequences | None) -> Tensor:
+        """[B,W]: what the heads read. Memory: the state before each row [B,G], or rows that follow each other."""
         features = self._mlp(p, "actor", len(self.network.trunk), x)
         if not self.network.memory:
             return features
+        weights = p["memory/input"], p["memory/hidden"], p["memory/input_bias"], p["memory/hidden_bias"]
+        if isinstance(memory, Sequences):
+            return run_memory(features, memory, weights)
         if memory is None:
             memory = features.new_zeros(len(features), self.network.memory)
-        return torch.gru_cell(
-            features, memory, p["memory/input"], p["memory/hidden"], p["memory/input_bias"], p["memory/hidden_bias"]
-        )
+        return torch.gru_cell(features, memory, *weights)
 
     def logits(self, p: Parameters, features: Tensor, picks: Tensor, scaling: Scaling) -> Tensor:
         """[B,H,X] padded logits given the picks [B,A] that each head's predecessors made."""

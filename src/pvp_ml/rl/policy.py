@@ -18,6 +18,7 @@ from pvp_ml.match import FloatArray
 from pvp_ml.network import NetworkConfig, is_critic, tensor_shapes
 from pvp_ml.rl.actions import HeadLayout, head_entropies, joint_log_prob, masked_log_probs
 from pvp_ml.rl.nets import Network, Scaling, scaling
+from pvp_ml.rl.sequences import Sequences
 from pvp_ml.spec import Interface
 
 
@@ -98,7 +99,7 @@ class Policy(nn.Module):
         privileged: Tensor | None,
         legal: Tensor,
         actions: Tensor,
-        memory: Tensor | None = None,
+        memory: Tensor | Sequences | None = None,
     ) -> Evaluation:
         """Log-probability, entropies and value of actions [B,H] taken at obs [B,N] out of legal [B,A]."""
         parameters = dict(self.named_parameters(recurse=False))
@@ -114,12 +115,14 @@ class Policy(nn.Module):
     def _scaling(self, statistics: dict[str, Array]) -> Scaling:
         return scaling(self.network, self.interface, statistics, self.device)
 
-    def anchor_log_probs(self, anchor: Anchor, obs: Tensor, legal: Tensor, actions: Tensor) -> Tensor:
-        """[B,H,X] log-probabilities that an anchor gives to the same choices."""
+    def anchor_log_probs(
+        self, anchor: Anchor, obs: Tensor, legal: Tensor, actions: Tensor, memory: Sequences | None = None
+    ) -> Tensor:
+        """[B,H,X] log-probabilities that an anchor gives to the same choices; it starts from the policy's memory."""
         with torch.no_grad():
             parameters = self._bind(anchor.flat)
             scale = self._scaling(anchor.normalizer)
-            features = self.net.features(parameters, self.net.inputs(parameters, obs, scale), None)
+            features = self.net.features(parameters, self.net.inputs(parameters, obs, scale), memory)
             logits = self.net.logits(parameters, features, self.layout.one_hot(actions), scale)
             return masked_log_probs(logits, self.layout.pad_legal(legal))
 

@@ -16,6 +16,7 @@ from pvp_ml.rl.policy import Evaluation
 from pvp_ml.rl.ppo_config import AnchorConfig as AnchorConfig
 from pvp_ml.rl.ppo_config import PpoConfig as PpoConfig
 from pvp_ml.rl.schedule import Progress
+from pvp_ml.rl.sequences import Sequences
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +61,15 @@ class Minibatch(NamedTuple):
     value: Tensor  # [B]
     advantage: Tensor  # [B], normalised
     returns: Tensor  # [B]
-    won: Tensor | None = None  # [B] 1 won, 0 lost, NaN unknown
+    won: Tensor | None = None  # [B] 1 won, ½ tied, 0 lost, NaN unknown
+    held_out: Tensor | None = None  # [B] bool: the win head is measured, not taught
+    memory: Sequences | None = None
 
 
-SUMS = ("rows", "policy", "value", "kl", "clipped", "entropy", "win", "win_rows", "teacher", "magnet")
+SUMS = (
+    "rows", "policy", "value", "kl", "clipped", "entropy", "teacher", "magnet",
+    "win", "win_rows", "win_held", "win_held_rows", "win_right", "win_decided",
+)  # fmt: skip
 """What `ppo_loss` adds up over rows, in this order; entropies per head follow."""
 
 
@@ -82,22 +88,34 @@ def ppo_loss(
     bonus = new.entropy @ new.entropy.new_tensor(weights.entropy)
     loss = weights.policy * policy_loss + weights.value_coef * value_loss - bonus
     zero = loss.new_zeros(())
-    win_sum, win_rows = zero, zero
-    if new.win_logit is not None and batch.won is not None:
-        known = ~batch.won.isnan()
-        cross = torch.nn.functional.binary_cross_entropy_with_logits(
-            new.win_logit, torch.where(known, batch.won, 0.5), reduction="none"
-        )
-        win_sum, win_rows = (cross * known).sum(), known.sum()
+    win, win_sums = win_loss(new.win_logit, batch)
     kl_teacher = anchor_kl(new.log_probs, teacher).sum() if teacher is not None else zero
     kl_magnet = anchor_kl(new.log_probs, magnet).sum() if magnet is not None else zero
-    total = loss.sum() + weights.win_coef * win_sum + weights.teacher * kl_teacher + weights.magnet * kl_magnet
+    total = loss.sum() + weights.win_coef * win + weights.teacher * kl_teacher + weights.magnet * kl_magnet
     with torch.no_grad():
         sums = torch.stack([
             zero + len(batch.log_prob), policy_loss.sum(), value_loss.sum(), (ratio - 1.0 - log_ratio).sum(),
-            ((ratio - 1.0).abs() > weights.clip).sum(), new.entropy.sum(), win_sum, win_rows, kl_teacher, kl_magnet,
+            ((ratio - 1.0).abs() > weights.clip).sum(), new.entropy.sum(), kl_teacher, kl_magnet,
         ])  # fmt: skip
-        return total, torch.cat([sums, new.entropy.sum(0)])
+        return total, torch.cat([sums, win_sums, new.entropy.sum(0)])
+
+
+def win_loss(logit: Tensor | None, batch: Minibatch) -> tuple[Tensor, Tensor]:
+    """Summed cross entropy of rows whose match was decided and is not held out, and the six sums to report."""
+    if logit is None or batch.won is None or batch.held_out is None:
+        zero = batch.advantage.new_zeros(())
+        return zero, batch.advantage.new_zeros(6)
+    is_known = ~batch.won.isnan()
+    cross = torch.nn.functional.binary_cross_entropy_with_logits(
+        logit, torch.where(is_known, batch.won, 0.5), reduction="none"
+    )
+    taught, held = is_known & ~batch.held_out, is_known & batch.held_out
+    decided = held & (batch.won != 0.5)
+    right = decided & ((logit > 0) == (batch.won > 0.5))
+    loss = (cross * taught).sum()
+    with torch.no_grad():
+        counts = [taught.sum(), (cross * held).sum(), held.sum(), right.sum(), decided.sum()]
+        return loss, torch.stack([loss, *(count.to(loss.dtype) for count in counts)])
 
 
 def anchor_kl(log_probs: Tensor, anchor: Tensor) -> Tensor:

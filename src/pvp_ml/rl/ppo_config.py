@@ -46,12 +46,21 @@ class PpoConfig(BaseModel):
     max_grad_norm: Positive = Field(Constant(0.5), description="largest norm of a gradient step")
     target_kl: Positive | None = Field(None, description="stop a rollout's epochs once the KL estimate passes it")
     gradient_accumulation: Annotated[int, Field(ge=1)] = Field(1, description="minibatches per optimiser step")
+    sequence_length: Annotated[int, Field(ge=1, le=4096)] = Field(
+        16, description="decisions through which a memory learns back"
+    )
+    freeze: tuple[str, ...] = Field((), description="tensors that do not learn, by the beginning of their names")
     adam_epsilon: Annotated[float, Field(gt=0)] = Field(1e-5, description="ε of Adam")
     normalize_observations: bool = Field(True, description="running mean and variance per feature")
     normalize_rewards: bool = Field(True, description="divide by the running root mean square of discounted returns")
     normalize_advantages: bool = Field(True, description="over the whole rollout")
     critic_warmup: Annotated[int, Field(ge=0)] = Field(0, description="first rollouts in which only the critic learns")
     win_coef: NonNegative = Field(Constant(0.1), description="weight of the win head's cross entropy")
-    novelty_coef: NonNegative = Field(Constant(0.0), description="weight of the novelty reward")
+    novelty_coef: NonNegative = Field(
+        Constant(0.0), description="weight of the novelty reward: how far features are beyond one deviation, summed"
+    )
+    observation_noise: dict[str, NonNegative] = Field(
+        {}, description="feature → deviation of the normal noise added to what the trainee sees of it, in its own unit"
+    )
     teacher: AnchorConfig = Field(AnchorConfig(), description="KL to a given policy, such as a behavioural clone")
     magnet: AnchorConfig = Field(AnchorConfig(), description="KL to an earlier copy of the policy itself")

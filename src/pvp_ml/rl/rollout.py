@@ -1,8 +1,8 @@
 """The storage of one shard's rollout: the game writes observations straight into it, learning reads rows out of it.
 
 Index 0 of the time axis holds rows carried over from the rollout before, whose next decision had not come yet; indexes
-1…T are steps; index T+1 is the observation after the last one. Shape letters as in `spec`; T steps, N = F·D numbers of
-a stacked observation.
+1…T are steps; index T+1 is the observation after the last one. Shape letters as in `spec`; T steps, F stacked frames
+(the newest is `obs`, the others `past`), G memory (the state before the decision).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.match import BoolArray, FloatArray, IntArray
-from pvp_ml.rl.kernels_gae import CLOSED, OPEN, lane_advantages
+from pvp_ml.rl.kernels_gae import CLOSED, OPEN, VOID, lane_advantages
 
 NOBODY = -1
 """Owner of a row that no trainee decides."""
@@ -22,7 +22,7 @@ NOBODY = -1
 
 @dataclass(frozen=True, slots=True)
 class RolloutShape:
-    """Sizes of a rollout: T, M, S, N, P, A, H."""
+    """Sizes of a rollout: T, M, S, D, P, A, H, the numbers of stacked earlier frames, and G."""
 
     steps: int
     matches: int
@@ -31,6 +31,8 @@ class RolloutShape:
     privileged: int
     mask: int
     heads: int
+    past: int = 0
+    memory: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,10 @@ class Finals:
     step: list[int]
     match: list[int]
     owner: list[npt.NDArray[np.int8]]  # each [S]
-    obs: list[FloatArray]  # each [S,N]
+    obs: list[FloatArray]  # each [S,D]
     privileged: list[FloatArray]  # each [S,P]
+    past: list[FloatArray]  # each [S, past]
+    memory: list[FloatArray]  # each [S,G]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,8 @@ class Rollout:
         self.shape = shape
         self.obs: FloatArray = np.zeros((t, m, s, shape.obs), np.float32)
         self.privileged: FloatArray = np.zeros((t, m, s, shape.privileged), np.float32)
+        self.past: FloatArray = np.zeros((t, m, s, shape.past), np.float32)
+        self.memory: FloatArray = np.zeros((t, m, s, shape.memory), np.float32)
         self.mask: BoolArray = np.zeros((t, m, s, shape.mask), np.bool_)
         self.acting: BoolArray = np.zeros((t, m, s), np.bool_)
         self.owner: npt.NDArray[np.int8] = np.full((t, m, s), NOBODY, np.int8)
@@ -70,9 +76,11 @@ class Rollout:
         self.value: FloatArray = np.zeros((t, m, s), np.float32)
         self.reward: FloatArray = np.zeros((t - 1, m, s), np.float32)
         self.end: npt.NDArray[np.int8] = np.zeros((t - 1, m), np.int8)
+        self.result: npt.NDArray[np.int8] = np.zeros((t - 1, m, s), np.int8)
+        self.held_out: BoolArray = np.zeros((t - 1, m), np.bool_)
         self.final_value: FloatArray = np.zeros((t - 1, m, s), np.float32)
         self.length: IntArray = np.full(m, shape.steps + 1, np.int32)
-        self.finals = Finals([], [], [], [], [])
+        self.finals = Finals([], [], [], [], [], [], [])
         self._advantage: FloatArray = np.zeros((t - 1, m, s), np.float32)
         self._state: npt.NDArray[np.int8] = np.zeros((t - 1, m, s), np.int8)
         self._collected: FloatArray = np.zeros((t - 1, m, s), np.float32)
@@ -88,7 +96,7 @@ class Rollout:
     def clear(self) -> None:
         """Forget where matches stopped."""
         self.end[:] = 0
-        self.finals = Finals([], [], [], [], [])
+        self.finals = Finals([], [], [], [], [], [], [])
 
     def carry(self) -> None:
         """Copy the rows that are still open to index 0; call it after learning, before `begin`."""
@@ -118,6 +126,22 @@ class Rollout:
         advantage = self._advantage.reshape(-1)[index]
         return Rows(index, advantage, advantage + self.value[:-1].reshape(-1)[index])
 
+    def labels(self) -> tuple[FloatArray, BoolArray]:
+        """Who won, for the rows of matches that stopped in this rollout: points [T+1,M,S] (1, ½, 0; NaN where unknown
+        or void), and whether the match is held out from learning to predict it.
+        """
+        points = np.full(self.reward.shape, np.nan, np.float32)
+        held = np.zeros(self.reward.shape, np.bool_)
+        now, now_held = points[0].copy(), held[0].copy()
+        for t in range(len(points) - 1, -1, -1):
+            stopped = self.end[t] != 0
+            known = stopped & (self.end[t] != VOID)
+            now[stopped] = np.nan
+            now[known] = (self.result[t, known] + 1) / 2
+            now_held[stopped] = self.held_out[t, stopped, None]
+            points[t], held[t] = now, now_held
+        return points, held
+
     def flat(self, name: str) -> npt.NDArray[Any]:
         """An array with time, match and seat as one axis, so that `Rows.index` picks rows of it."""
         array: npt.NDArray[Any] = getattr(self, name)
@@ -139,4 +163,4 @@ class Rollout:
 
 
 _NEXT = ("obs", "privileged", "mask", "acting", "owner", "seated")
-_CARRIED = ("obs", "privileged", "mask", "owner", "seated", "actions", "log_prob", "value")
+_CARRIED = ("obs", "privileged", "past", "memory", "mask", "owner", "seated", "actions", "log_prob", "value")

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from pvp_ml.errors import UserError
 from pvp_ml.forward import EPSILON, Array
 from pvp_ml.rl.normalize import Moments, update
 from pvp_ml.rl.policy import Policy
@@ -25,7 +26,14 @@ MAX_BAD_STEPS = 5
 
 
 class NonFiniteError(Exception):
-    """Several updates in a row had no finite gradient; the weights are those before the first of them."""
+    """Several updates in a row had no finite gradient; the weights are those before the first of them.
+
+    `facts` is JSON for a diagnostic file: which tensors, when, under which settings.
+    """
+
+    def __init__(self, message: str, facts: dict[str, Any]) -> None:
+        super().__init__(message)
+        self.facts = facts
 
 
 class GradientSource(Protocol):
@@ -54,6 +62,7 @@ class Trainee:
         self.updates = 0
         self.skipped = 0
         self._bad_in_a_row = 0
+        self._frozen = frozen_slices(policy, config.freeze)
         split = policy.critic_start
         self._parts = [torch.nn.Parameter(policy.flat[:split]), torch.nn.Parameter(policy.flat[split:])]
         for part, gradient in zip(self._parts, (self.gradient[:split], self.gradient[split:]), strict=True):
@@ -79,6 +88,7 @@ class Trainee:
         critic_rate = rate if config.critic_learning_rate is None else config.critic_learning_rate.at(progress)
         for group, value in zip(self._adam.param_groups, (rate, critic_rate), strict=True):
             group["lr"] = value
+        self._teach_actor(weights.policy > 0.0)
         limit = config.max_grad_norm.at(progress)
         target = config.target_kl.at(progress) if config.target_kl else math.inf
         parts = max(1, round(source.rows / config.batch_size))
@@ -90,19 +100,27 @@ class Trainee:
             rows = 0.0
             for part in range(parts):
                 sums = source.gradient(epoch, part, parts, weights)
-                epoch_sums += sums
+                epoch_sums += sums if np.isfinite(sums).all() else 0.0
                 rows += sums[0]
                 if (part + 1) % config.gradient_accumulation == 0 or part + 1 == parts:
                     norms.append(self._step(rows, limit))
                     rows = 0.0
             total += epoch_sums
             epochs += 1
-            if epoch_sums[3] / max(1.0, epoch_sums[0]) > target:
+            if epoch_sums[SUMS.index("kl")] / max(1.0, epoch_sums[0]) > target:
                 break
         return self._metrics(total, norms, epochs, rate)
 
+    def _teach_actor(self, teach: bool) -> None:
+        """While only the critic learns, the optimiser does not even see the actor: its moments stay untouched."""
+        self._parts[0].grad = self.gradient[: self.policy.critic_start] if teach else None
+
     def _step(self, rows: float, limit: float) -> float:
         """Mean, clip, check, apply, clear. A gradient that is not finite is skipped and counted."""
+        for frozen in self._frozen:
+            self.gradient[frozen] = 0.0
+        if self._parts[0].grad is None:
+            self.gradient[: self.policy.critic_start] = 0.0
         self.gradient /= max(1.0, rows)
         norm = float(torch.linalg.vector_norm(self.gradient))
         if math.isfinite(norm):
@@ -114,10 +132,34 @@ class Trainee:
         else:
             self.skipped += 1
             self._bad_in_a_row += 1
-        self.gradient.zero_()
         if self._bad_in_a_row >= MAX_BAD_STEPS:
-            raise NonFiniteError(f"trainee '{self.name}': {MAX_BAD_STEPS} updates in a row had no finite gradient")
+            facts = self._diagnose()
+            self.gradient.zero_()
+            raise NonFiniteError(
+                f"trainee '{self.name}': {MAX_BAD_STEPS} updates in a row had no finite gradient", facts
+            )
+        self.gradient.zero_()
         return norm
+
+    def _diagnose(self) -> dict[str, Any]:
+        """What the last gradient looked like, tensor by tensor."""
+        bad, start = {}, 0
+        for name, shape in self.policy.shapes.items():
+            size = int(np.prod(shape))
+            wrong = int((~torch.isfinite(self.gradient[start : start + size])).sum())
+            if wrong:
+                bad[name] = {"not_finite": wrong, "of": size}
+            start += size
+        return {
+            "trainee": self.name,
+            "updates": self.updates,
+            "skipped": self.skipped,
+            "gradients_not_finite": bad,
+            "weights_finite": bool(torch.isfinite(self.policy.flat).all()),
+            "largest_weight": float(self.policy.flat.abs().max()),
+            "reward_statistics": {key: float(a[0]) for key, a in self.reward_statistics.items()},
+            "smallest_obs_variance": float(self.policy.normalizer["obs/var"].min(initial=np.inf)),
+        }
 
     def _metrics(self, total: Sums, norms: list[float], epochs: int, rate: float) -> dict[str, float]:
         mean = dict(zip(SUMS, total / max(1.0, total[0]), strict=False))
@@ -135,8 +177,14 @@ class Trainee:
         }
         entropies = total[len(SUMS) :] / max(1.0, total[0])
         metrics |= {f"entropy/{name}": float(value) for name, value in zip(self.heads, entropies, strict=True)}
-        if total[SUMS.index("win_rows")] > 0:
-            metrics["win_head/loss"] = total[SUMS.index("win")] / total[SUMS.index("win_rows")]
+        counted = dict(zip(SUMS, total, strict=False))
+        for name, top, bottom in (
+            ("loss", "win", "win_rows"),
+            ("held_out_loss", "win_held", "win_held_rows"),
+            ("held_out_accuracy", "win_right", "win_decided"),
+        ):
+            if counted[bottom] > 0:
+                metrics[f"win_head/{name}"] = counted[top] / counted[bottom]
         if self.config.teacher.weight.at(Progress()) or mean["teacher"]:
             metrics["ppo/kl_teacher"] = mean["teacher"]
         if mean["magnet"]:
@@ -179,3 +227,18 @@ class Trainee:
                     kept[key] = tensor[0] if key == "step" else tensor
             if kept:
                 self._adam.state[part] = kept
+
+
+def frozen_slices(policy: Policy, prefixes: tuple[str, ...]) -> list[slice]:
+    """Parts of the flat weights whose names begin so; a prefix that fits nothing is a mistake."""
+    slices, start = [], 0
+    for name, shape in policy.shapes.items():
+        size = int(np.prod(shape))
+        if name.startswith(prefixes):
+            slices.append(slice(start, start + size))
+        start += size
+    for prefix in prefixes:
+        if not any(name.startswith(prefix) for name in policy.shapes):
+            known = sorted({name.split("/")[0] for name in policy.shapes})
+            raise UserError(f"ppo.freeze: no tensor's name begins with '{prefix}'", f"they begin: {', '.join(known)}")
+    return slices

@@ -68,6 +68,8 @@ class Learning:
     def collect(self, progress: Progress) -> Rollouts:
         """A rollout from every shard, under the reward weights of this moment."""
         self.shards.call("set_rewards", progress)
+        if any(trainee.config.observation_noise for trainee in self.trainees.values()):
+            self.shards.call("set_noise", progress)
         reports: list[Report] = self.shards.call("collect")
         spec = self.shards.spec
         steps = self.steps_per_rollout * spec.seats
@@ -85,6 +87,9 @@ class Learning:
         trainees = list(self.trainees.values())
         gamma = np.array([t.config.gamma.at(progress) for t in trainees], np.float32)
         lam = np.array([t.config.gae_lambda.at(progress) for t in trainees], np.float32)
+        novelty = np.array([t.config.novelty_coef.at(progress) for t in trainees], np.float32)
+        if novelty.any():
+            self.shards.call("add_novelty", novelty)
         moments = self.shards.call("reward_moments", gamma)
         scale: FloatArray = np.array(
             [t.reward_scale(reduce(combine, [shard[k] for shard in moments])) for k, t in enumerate(trainees)],

@@ -26,7 +26,7 @@ STALL_S = 120.0
 ROOM = 2
 """A match may be so many times as fast as the mean before it has to wait for the next rollout."""
 
-_FILED = ("obs", "privileged", "mask", "acting", "owner", "seated", "actions", "log_prob", "value")
+_FILED = ("obs", "privileged", "past", "memory", "mask", "acting", "owner", "seated", "actions", "log_prob", "value")
 Indexes = npt.NDArray[np.intp]
 
 

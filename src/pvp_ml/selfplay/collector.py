@@ -14,16 +14,18 @@ import numpy.typing as npt
 
 from pvp_ml.errors import UserError
 from pvp_ml.forward import Actor
-from pvp_ml.match import IDLE, StepBuffers, VecGame
+from pvp_ml.match import IDLE, FloatArray, StepBuffers, VecGame
+from pvp_ml.network import NetworkConfig
 from pvp_ml.rl.kernels_gae import ENDED, TRUNCATED, VOID
 from pvp_ml.rl.rewards import RewardMixer
 from pvp_ml.rl.rollout import NOBODY, Rollout, RolloutShape
 from pvp_ml.sampling import Choice
 from pvp_ml.selfplay.deciders import Deciders
-from pvp_ml.selfplay.handicaps import blur, idle_when_late
+from pvp_ml.selfplay.handicaps import blur, idle_when_late, normal_noise
 from pvp_ml.selfplay.kernels_lanes import row_keys
 from pvp_ml.selfplay.lanes import Lanes, Outcome
 from pvp_ml.selfplay.plans import PlanSource
+from pvp_ml.selfplay.recall import is_forgetful
 
 
 @dataclass(slots=True)
@@ -54,16 +56,34 @@ class Collector:
         self.deciders = deciders
         self.mixer = mixer
         self.plans = plans
-        shape = RolloutShape(
-            steps, m, spec.seats, spec.obs_size, spec.privileged_size, spec.mask_size, len(spec.heads)
-        )  # fmt: skip
-        self.rollout = Rollout(shape)
+        network = live_network(deciders)
+        self.rollout = Rollout(
+            RolloutShape(
+                steps,
+                m,
+                spec.seats,
+                spec.obs_size,
+                spec.privileged_size,
+                spec.mask_size,
+                len(spec.heads),
+                (len(network.frames) - 1) * spec.obs_size,
+                network.memory,
+            )
+        )
         self.lanes = Lanes(spec, m, deciders)
         self._step = StepBuffers.allocate(spec, m)
         self._buffers = [self._view(t) for t in range(steps + 2)]
         self._keys = np.zeros((m, spec.seats), np.uint64)
         self._value = np.zeros(m * spec.seats, np.float32)
+        self._blurred: dict[int, FloatArray] = {}
         self.is_started = False
+
+    def see_through(self, trainee: str, deviation: FloatArray | None) -> None:
+        """Add normal noise of these deviations [D] to what a trainee sees, from now on; None = see clearly."""
+        slot = self.deciders.trainees.index(trainee)
+        self._blurred.pop(slot, None)
+        if deviation is not None:
+            self._blurred[slot] = deviation
 
     def _view(self, t: int) -> StepBuffers:
         """Buffers through which the game writes index t of the rollout."""
@@ -124,9 +144,11 @@ class Collector:
         r, lanes = self.rollout, self.lanes
         row_keys(lanes.seed, lanes.clock, self._keys)
         first = int(lanes.slot.flat[0])
-        if first >= 0 and r.acting[t].all() and (lanes.slot == first).all() and isinstance(self.deciders[first], Actor):
-            self._act(t, first, None)
-            return
+        if first >= 0 and r.acting[t].all() and (lanes.slot == first).all():
+            decider = self.deciders[first]
+            if isinstance(decider, Actor) and is_forgetful(decider.network) and not self._blurred:
+                self._act(t, first, None)
+                return
         r.actions[t][lanes.slot < 0] = IDLE
         slots = lanes.slot.reshape(-1)
         acting = r.acting[t].reshape(-1)
@@ -159,9 +181,18 @@ class Collector:
         out = Choice.allocate(decider.heads, len(rows))
         is_live = slot < len(self.deciders.trainees)
         part = self._value[: len(rows)] if is_live else None
-        seen = obs[rows] if is_live else blur(decider, obs[rows], self.lanes.noise.reshape(-1)[rows], keys[rows])
-        empty = decider.act(seen, mask[rows], keys[rows], greedy[rows], out, part, privileged[rows])
+        if slot in self._blurred:
+            obs[rows] += self._blurred[slot] * normal_noise(keys[rows], obs.shape[1])
+        newest = obs[rows] if is_live else blur(decider, obs[rows], self.lanes.noise.reshape(-1)[rows], keys[rows])
+        recall = self.lanes.recall
+        seen, memory = recall.stacked(decider.network, rows, newest), recall.memory(decider.network, rows)
+        if is_live:
+            r.past[t].reshape(len(obs), -1)[rows] = seen[:, obs.shape[1] :]
+            if memory is not None:
+                r.memory[t].reshape(len(obs), -1)[rows] = memory
+        empty = decider.act(seen, mask[rows], keys[rows], greedy[rows], out, part, privileged[rows], memory)
         self._refuse_empty(empty, rows)
+        recall.decided(decider.network, rows, newest, memory)
         if not is_live:
             idle_when_late(out.actions, self.lanes.delay.reshape(-1)[rows], keys[rows])
         actions[rows] = out.actions
@@ -195,7 +226,13 @@ class Collector:
         r = self.rollout
         kind = VOID if out.faults[at] or self.lanes.is_void[row] else ENDED if out.ended[at] else TRUNCATED
         r.end[t, row] = kind
+        r.result[t, row] = out.result[at]
+        r.held_out[t, row] = self.lanes.is_held_out(row)
         if kind == TRUNCATED:
+            every = row * self.spec.seats + np.arange(self.spec.seats)
+            seen, memory = self._recalled(every, out.final_obs[at])
+            r.finals.past.append(seen[:, self.spec.obs_size :])
+            r.finals.memory.append(memory if memory is not None else np.zeros((len(every), 0), np.float32))
             r.finals.step.append(t)
             r.finals.match.append(row)
             r.finals.owner.append(self.lanes.trainee[row].copy())
@@ -209,17 +246,34 @@ class Collector:
         for k, name in enumerate(self.deciders.trainees):
             m, s = np.nonzero(r.owner[last] == k)
             if len(m):
-                r.value[last, m, s] = self.deciders.live[name].values(r.obs[last, m, s], r.privileged[last, m, s])
+                seen, memory = self._recalled(m * self.spec.seats + s, r.obs[last, m, s])
+                r.value[last, m, s] = self.deciders.live[name].values(seen, r.privileged[last, m, s], memory)
         self._final_values()
+
+    def _recalled(self, rows: npt.NDArray[np.intp], obs: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        """What a trainee reads in these rows: stacked observations, and its memory."""
+        network, recall = live_network(self.deciders), self.lanes.recall
+        return recall.stacked(network, rows, obs), recall.memory(network, rows)
 
     def _final_values(self) -> None:
         r = self.rollout
         if not r.finals.step:
             return
-        obs, privileged, owner = np.stack(r.finals.obs), np.stack(r.finals.privileged), np.stack(r.finals.owner)
+        obs = np.concatenate([np.stack(r.finals.obs), np.stack(r.finals.past)], axis=2)
+        privileged, owner = np.stack(r.finals.privileged), np.stack(r.finals.owner)
+        memory = np.stack(r.finals.memory)
         steps, rows = np.array(r.finals.step), np.array(r.finals.match)
         for k, name in enumerate(self.deciders.trainees):
             i, s = np.nonzero(owner == k)
             if len(i):
-                values = self.deciders.live[name].values(obs[i, s], privileged[i, s])
+                values = self.deciders.live[name].values(obs[i, s], privileged[i, s], memory[i, s])
                 r.final_value[steps[i], rows[i], s] = values
+
+
+def live_network(deciders: Deciders) -> NetworkConfig:
+    """The network of the trainees; they may differ in width, but not in what they remember."""
+    networks = [actor.network for actor in deciders.live.values()]
+    for other in networks[1:]:
+        if (other.frames, other.memory) != (networks[0].frames, networks[0].memory):
+            raise UserError("trainees of one run differ in network.frames or network.memory", "give them the same")
+    return networks[0]

@@ -18,13 +18,18 @@ def idle_when_late(actions: IntArray, delay: FloatArray, keys: Keys) -> None:
         actions[uniform(keys ^ _DELAY_SALT, 1)[:, 0] < delay] = IDLE
 
 
+def normal_noise(keys: Keys, width: int) -> FloatArray:
+    """[B,width] standard normal numbers that depend on each row's key [B] alone."""
+    first, second = np.split(uniform(keys ^ _NOISE_SALT, 2 * width), 2, axis=1)
+    return np.asarray(np.sqrt(-2.0 * np.log(first)) * np.cos(2.0 * np.pi * second), np.float32)
+
+
 def blur(actor: Actor, obs: FloatArray, noise: FloatArray, keys: Keys) -> FloatArray:
     """The observations [B,N] with normal noise of `noise` [B] deviations on every number that is not an id."""
     if not noise.any():
         return obs
     width = obs.shape[1]
-    first, second = np.split(uniform(keys ^ _NOISE_SALT, 2 * width), 2, axis=1)
-    normal = np.sqrt(-2.0 * np.log(first)) * np.cos(2.0 * np.pi * second)
+    normal = normal_noise(keys, width)
     is_id = np.array([feature.kind == "id" for feature in actor.interface.features])
     spread = np.where(is_id, 0.0, np.sqrt(actor.statistics["obs/var"]))
     frames = width // len(spread)

@@ -13,12 +13,16 @@ from pvp_ml.match import RESTING, Fault, FloatArray, Live, MatchPlan, Member, Oc
 from pvp_ml.rl.rollout import NOBODY
 from pvp_ml.selfplay.deciders import UNDECIDED, Deciders
 from pvp_ml.selfplay.plans import scramble
+from pvp_ml.selfplay.recall import Recall
 from pvp_ml.selfplay.tally import SignalFolds
 from pvp_ml.spec import GameSpec
 
 log = logging.getLogger(__name__)
 
 _GREEDY_CHANNEL = 17
+_HELD_OUT_CHANNEL = 23
+HELD_OUT = 0.1
+"""Share of matches whose outcome the win head never learns from, so that its quality is measured on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class Lanes:
         self.score: FloatArray = np.zeros(shape, np.float32)
         self._plans: dict[int, MatchPlan] = {}
         self._folds = SignalFolds(spec, matches)
+        self.recall = Recall(matches * spec.seats, spec.obs_size)
 
     def expect(self, plans: list[MatchPlan]) -> None:
         """These plans were queued: remember them until their match stops."""
@@ -60,6 +65,7 @@ class Lanes:
 
     def seat(self, rows: npt.NDArray[np.intp], serials: npt.NDArray[np.int64]) -> None:
         """Matches start in these rows: set up who decides."""
+        self.recall.forget((rows[:, None] * self._spec.seats + np.arange(self._spec.seats)).reshape(-1))
         for row, serial in zip(rows.tolist(), serials.tolist(), strict=True):
             self.serial[row] = serial
             self.clock[row] = 0
@@ -108,6 +114,10 @@ class Lanes:
         self.score[row] = 0.0
         return outcome
 
+    def is_held_out(self, row: int) -> bool:
+        """Whether the row's match only measures the win head; decided by its seed."""
+        return scramble(int(self.seed[row]), _HELD_OUT_CHANNEL) / 2.0**64 < HELD_OUT
+
     def waiting(self) -> int:
         """Plans that were queued and have not started."""
         return len(self._plans) - int((self.serial != RESTING).sum())
@@ -119,8 +129,9 @@ class Lanes:
 
     def state(self) -> dict[str, npt.NDArray[np.generic]]:
         """The arrays that a resumed run needs besides the plans."""
-        names = ("serial", "clock", "score")
-        return {name: getattr(self, name).copy() for name in names} | {"folded": self._folds.value.copy()}
+        names = ("serial", "clock", "score", "is_void")
+        kept = {name: getattr(self, name).copy() for name in names} | {"folded": self._folds.value.copy()}
+        return kept | {f"recall/{key}": array for key, array in self.recall.state().items()}
 
     def restore(self, state: dict[str, npt.NDArray[np.generic]], plans: list[MatchPlan]) -> None:
         """Continue from `state`."""
@@ -129,4 +140,6 @@ class Lanes:
         self.seat(rows, np.asarray(state["serial"], np.int64))
         self.clock[:] = state["clock"]
         self.score[:] = state["score"]
+        self.is_void |= state["is_void"].astype(np.bool_)
         self._folds.value[:] = state["folded"]
+        self.recall.restore({k.removeprefix("recall/"): a for k, a in state.items() if k.startswith("recall/")})

@@ -16,10 +16,12 @@ import torch
 
 from pvp_ml.match import FloatArray
 from pvp_ml.rl.normalize import Moments, moments
+from pvp_ml.rl.novelty import add_novelty, noise_deviations
 from pvp_ml.rl.policy import Anchor, Policy
 from pvp_ml.rl.ppo import SUMS, LossWeights, Minibatch, PpoConfig, ppo_loss
 from pvp_ml.rl.rollout import Rows
 from pvp_ml.rl.schedule import Progress
+from pvp_ml.rl.sequences import Cuts, Sequences, cut, gather
 from pvp_ml.selfplay.collector import Collector, Report
 from pvp_ml.selfplay.kernels_lanes import discounted_returns
 from pvp_ml.selfplay.plans import LineupMix, scramble
@@ -50,6 +52,8 @@ class TraineeShare:
     gradient: torch.Tensor  # [size], what this shard adds
     anchors: dict[str, Anchor]
     rows: Rows | None = None
+    cuts: Cuts | None = None
+    labels: tuple[FloatArray, npt.NDArray[np.bool_]] | None = None
     order: npt.NDArray[np.int64] | None = None
     scale: tuple[float, float] = (0.0, 1.0)
 
@@ -82,6 +86,20 @@ class Shard:
         """Read the reward weights' schedules."""
         self.collector.mixer.set(progress)
 
+    def set_noise(self, progress: Progress) -> None:
+        """Read the schedules of the noise on what trainees see."""
+        for share in self.shares.values():
+            deviation = noise_deviations(share.policy.interface, share.config, progress)
+            self.collector.see_through(share.name, deviation)
+
+    def add_novelty(self, coefficients: FloatArray) -> float:
+        """Pay each trainee for the unusual: see `novelty`. Returns the sum paid."""
+        rollout, paid = self.collector.rollout, 0.0
+        for k, share in enumerate(self.shares.values()):
+            if coefficients[k] > 0.0:
+                paid += add_novelty(rollout, k, share.policy, float(coefficients[k]))
+        return paid
+
     def reward_moments(self, gamma: FloatArray) -> list[Moments]:
         """Per trainee: moments of the discounted reward that its lanes had collected at each step; gamma [trainees]."""
         rollout = self.collector.rollout
@@ -99,6 +117,12 @@ class Shard:
     def _facts(self, share: TraineeShare, k: int) -> RowFacts:
         rollout = self.collector.rollout
         rows = share.rows = rollout.rows(k)
+        network = share.policy.network
+        if network.memory:
+            share.cuts = cut(rows.index, rollout.end, rollout.shape.seats, share.config.sequence_length)
+        if network.win_head:
+            points, held = rollout.labels()
+            share.labels = points.reshape(-1)[rows.index], held.reshape(-1)[rows.index]
         picked = rows.index[::STATISTICS_STRIDE]
         return RowFacts(
             rows=len(rows.index),
@@ -128,7 +152,7 @@ class Shard:
         before = perf_counter()
         if part == 0:
             rng = np.random.default_rng(scramble(self._seed, self.rank, clock, epoch, self._order.index(name)))
-            share.order = rng.permutation(len(share.rows.index))
+            share.order = rng.permutation(len(share.rows.index) if share.cuts is None else len(share.cuts.start) - 1)
         assert share.order is not None
         total = len(share.order)
         low, high = total * part // parts, total * (part + 1) // parts
@@ -136,9 +160,9 @@ class Shard:
         if low == high:
             return np.zeros(len(SUMS) + len(share.policy.interface.heads))
         batch = self._minibatch(share, share.order[low:high])
-        new = share.policy.evaluate(batch.obs, batch.privileged, batch.legal, batch.actions)
+        new = share.policy.evaluate(batch.obs, batch.privileged, batch.legal, batch.actions, batch.memory)
         anchors = {
-            key: share.policy.anchor_log_probs(anchor, batch.obs, batch.legal, batch.actions)
+            key: share.policy.anchor_log_probs(anchor, batch.obs, batch.legal, batch.actions, batch.memory)
             for key, anchor in share.anchors.items()
             if getattr(weights, key) > 0.0
         }
@@ -150,14 +174,21 @@ class Shard:
     def _minibatch(self, share: TraineeShare, order: npt.NDArray[np.int64]) -> Minibatch:
         rollout, rows = self.collector.rollout, share.rows
         assert rows is not None
+        memory = None
+        if share.cuts is not None:
+            order, steps, place = gather(share.cuts, order)
+            first = rollout.flat("memory")[rows.index[order[steps[0]]]]
+            memory = Sequences(torch.from_numpy(steps), torch.from_numpy(place), torch.from_numpy(first))
         index = rows.index[order]
 
         def pick(name: str) -> torch.Tensor:
             return torch.from_numpy(rollout.flat(name)[index])
 
         mean, scale = share.scale
+        obs = torch.cat([pick("obs"), pick("past")], dim=1) if rollout.shape.past else pick("obs")
+        points, held = share.labels if share.labels is not None else (None, None)
         return Minibatch(
-            obs=pick("obs"),
+            obs=obs,
             privileged=pick("privileged") if share.policy.network.privileged else None,
             legal=pick("mask"),
             actions=pick("actions").long(),
@@ -165,6 +196,9 @@ class Shard:
             value=pick("value"),
             advantage=torch.from_numpy((rows.advantage[order] - mean) * scale).float(),
             returns=torch.from_numpy(rows.returns[order]),
+            won=None if points is None else torch.from_numpy(points[order]),
+            held_out=None if held is None else torch.from_numpy(held[order]),
+            memory=memory,
         )
 
     def carry(self) -> None:
