@@ -44,6 +44,14 @@ def test_sinks_do_not_change_what_is_learned(tmp_path, monkeypatch):
     assert len(read_metrics(tmp_path / "experiments/tracked/metrics.jsonl")) == 4
 
 
+def test_a_tensorboard_folder_that_cannot_be_written_is_a_warning(tmp_path, monkeypatch, caplog):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tensorboard").write_text("in the way")
+    trained("a", tmp_path, "--tensorboard", "--total-steps", "64")
+    assert "no TensorBoard: " in caplog.text
+    assert len(read_metrics(tmp_path / "experiments/a/metrics.jsonl")) == 1
+
+
 def test_a_resumed_run_ends_where_an_uninterrupted_one_does(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     whole = trained("whole", tmp_path, "--no-tensorboard")

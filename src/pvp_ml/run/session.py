@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from pvp_ml.bundle import pack_bundle
+from pvp_ml.errors import UserError
 from pvp_ml.run.config import Config
 from pvp_ml.run.progress import make_view
 from pvp_ml.run.store import RunStore
@@ -48,7 +49,10 @@ def attach_sinks(run: Run, console: Console) -> None:
     run.tracker.add("metrics.jsonl", JsonLines(run.store.metrics, steps))
     if tracking.tensorboard:
         folder = Path(tracking.tensorboard_directory) / run.config.run.name
-        run.tracker.add("TensorBoard", TensorBoard(folder, steps))
+        try:
+            run.tracker.add("TensorBoard", TensorBoard(folder, steps))
+        except (UserError, OSError) as error:
+            log.warning("no TensorBoard: %s; training goes on, metrics are in %s", error, run.store.metrics)
     title = f"{run.config.run.name} · {run.spec.name} · {run.config.env.matches} matches"
     view = make_view(tracking.view, title, run.config.run.total_steps, console, time.monotonic)
     if view is not None:
