@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.legal import check_actions
-from pvp_ml.games.osrs import kernels_observe, kernels_reset, kernels_signals, kernels_tick, switches, view
+from pvp_ml.games.osrs import kernels_batch, kernels_reset, kernels_tick, switches, view
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.fights import FIGHT_RULES, FightConfig, NhConfig
 from pvp_ml.games.osrs.kernels_dice import keys_of
@@ -54,6 +54,9 @@ class OsrsGame:
         self._templates = np.stack([template(config, dict(s.parameters), self.dharok) for s in spec.scenarios])
         self._hidden = np.array([i for i, f in enumerate(spec.features) if f.partial], np.int64)
         self._sizes = np.array(spec.head_sizes, np.int32)
+        self._rows = np.arange(matches)
+        self._hit = np.zeros(S.HIT_SIZE, np.int32)
+        self._unused_mask = np.zeros((2, spec.mask_size), np.bool_)
 
     def queue(self, plans: Sequence[MatchPlan]) -> None:
         """Append plans; rows take them in order as they become free."""
@@ -78,52 +81,66 @@ class OsrsGame:
         self.serials[:] = RESTING
         for array in (out.signals, out.reward, out.ended, out.truncated, out.faults):
             array[...] = 0
-        self._fill_rows()
-        self._show(out)
+        self._fill_rows(self._rows)
+        self._show(self._rows, out)
 
     def step(self, actions: IntArray, out: StepBuffers) -> None:
         """Play one tick in every row that has a match."""
         actions = self._checked(actions)
-        m, outcomes = self.matches, self._outcomes
-        kernels_tick.play_ticks(
-            self.fighters, self.state, self.drained, actions, self.dice, outcomes, 0, m, self.dharok
+        outcomes = self._outcomes
+        kernels_batch.step_rows(
+            self.fighters,
+            self.state,
+            self.drained,
+            actions,
+            self.dice,
+            self._hidden,
+            outcomes,
+            out.signals,
+            out.reward,
+            out.obs,
+            out.privileged,
+            out.mask,
+            out.acting,
+            out.final_obs,
+            out.final_privileged,
+            self._hit,
+            self._unused_mask,
+            0,
+            self.matches,
+            self.dharok,
         )
-        kernels_signals.report_rows(self.fighters, self.state, outcomes, out.signals, out.reward, 0, m)
         out.faults[...] = 0
         np.equal(outcomes, kernels_tick.TRUNCATED, out=out.truncated)
         np.not_equal(outcomes, kernels_tick.RUNNING, out=out.ended)
         stopped = np.flatnonzero(out.ended)
         out.ended[...] &= ~out.truncated
         if len(stopped):
-            kernels_observe.observe_finals(
-                self.fighters, self.state, stopped, self._hidden, out.final_obs, out.final_privileged, self.dharok
-            )
             out.result[stopped] = RESULTS[outcomes[stopped]]
             self.state[stopped, S.LIVE] = 0
             self.serials[stopped] = RESTING
-        self._fill_rows()
-        self._show(out)
+        free = np.flatnonzero(self.serials == RESTING)
+        self._fill_rows(free)
+        self._show(free, out)
 
     def _checked(self, actions: IntArray) -> IntArray:
         """The actions as the kernels take them; wrong ones raise ActionError and change nothing."""
         shape = (self.matches, 2, len(self._sizes))
         good = isinstance(actions, np.ndarray) and actions.dtype.kind in "iu" and actions.shape == shape
         if good:
-            given = np.ascontiguousarray(actions, np.int32) if actions.dtype != np.int64 else actions
-            good = kernels_tick.are_in_range(given, self.fighters, self.state, self._sizes)
+            whole = np.ascontiguousarray(actions, np.int64 if actions.dtype.itemsize > 4 else np.int32)
+            good = kernels_tick.are_in_range(whole, self.fighters, self.state, self._sizes)
         if not good:
             check_actions(self.spec, actions, self._acting())
-            raise ActionError(f"game '{self.spec.name}': actions {actions.dtype} hold values beyond int32")
+            raise ActionError(f"game '{self.spec.name}': actions [{actions.dtype}] do not fit their heads")
         return np.ascontiguousarray(actions, np.int32)
 
     def _acting(self) -> npt.NDArray[np.bool_]:
         return (self.state[:, S.LIVE] != 0)[:, None] & (self.fighters[:, :, S.IS_BOT] == 0)
 
-    def _fill_rows(self) -> None:
+    def _fill_rows(self, free: npt.NDArray[np.int64]) -> None:
         """Start the next plans in the free rows, lowest row first."""
-        if not self._queue:
-            return
-        free = np.flatnonzero(self.serials == RESTING)[: len(self._queue)]
+        free = free[: len(self._queue)]
         if len(free) == 0:
             return
         plans = [self._queue.popleft() for _ in free]
@@ -139,21 +156,22 @@ class OsrsGame:
             np.array([(plan.bot_0, plan.bot_1) for plan in plans], np.int32),
         )
 
-    def _show(self, out: StepBuffers) -> None:
-        out.match[...] = np.arange(self.matches)
+    def _show(self, rows: npt.NDArray[np.int64], out: StepBuffers) -> None:
+        """Write the first sight of matches that have just begun, and zeros for rows that rest."""
+        out.match[...] = self._rows
         out.serial[...] = self.serials
-        kernels_observe.observe_rows(
-            self.fighters,
-            self.state,
-            self._hidden,
-            out.obs,
-            out.privileged,
-            out.mask,
-            out.acting,
-            0,
-            self.matches,
-            self.dharok,
-        )
+        if len(rows):
+            kernels_batch.show_rows(
+                self.fighters,
+                self.state,
+                self._hidden,
+                rows,
+                out.obs,
+                out.privileged,
+                out.mask,
+                out.acting,
+                self.dharok,
+            )
 
     def snapshot(self) -> bytes:
         """The state of all rows and the queue; `restore` continues bit for bit."""

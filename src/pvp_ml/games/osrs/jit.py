@@ -54,10 +54,23 @@ def is_compiled_before() -> bool:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile without the interpreter lock, IEEE division, cached in `cache_dir()`. A no-op when numba's JIT is off."""
+    """Compile without the interpreter lock, with IEEE division, cached in `cache_dir()`. A no-op when the JIT is off.
+
+    Without numba's runtime too: a kernel may not create arrays, and in turn row views are not reference counted, which
+    otherwise costs more than the rules themselves.
+    """
+    return _compile(function, _nrt=False)
+
+
+def allocating_kernel(function: Callable[..., Any]) -> Any:
+    """A kernel that may create arrays; for what runs once a match."""
+    return _compile(function)
+
+
+def _compile(function: Callable[..., Any], **options: bool) -> Any:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_dir())
     try:
-        return njit(cache=True, nogil=True, error_model="numpy")(function)
+        return njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     finally:
         numba.config.CACHE_DIR = before

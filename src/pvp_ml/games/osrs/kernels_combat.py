@@ -96,17 +96,10 @@ def prayer_level(bit):
 @kernel
 def drain_per_minute(prayers):
     """3.11: Prayer points that the set drains in a minute, before the prayer bonus."""
-    rate = 0
-    for bit in range(13, 29):
-        on = prayers & (1 << bit)
-        if on & (S.PIETY | S.RIGOUR | S.AUGURY):
-            rate += 40
-        elif on == S.SMITE:
-            rate += 30
-        elif on == S.REDEMPTION:
-            rate += 10
-        elif on:
-            rate += 20
+    rate = 40 * ((prayers >> 26 & 1) + (prayers >> 27 & 1) + (prayers >> 28 & 1))  # Piety, Rigour, Augury
+    rate += 30 * (prayers >> 23 & 1) + 10 * (prayers >> 22 & 1)  # Smite, Redemption
+    for bit in range(13, 21):
+        rate += 20 * (prayers >> bit & 1)
     return rate
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from pvp_ml.games.osrs import items as I
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.jit import kernel
@@ -74,20 +77,51 @@ def food_left(me):
 # --- gear (2.4) ------------------------------------------------------------------------------------------------------
 
 
+def _pack_bonuses() -> npt.NDArray[np.int64]:
+    """[items, 4]: four bonuses to a word, 16 bits each, raised by BIAS so that sums of nine items never carry over."""
+    padded = np.zeros((I.COUNT, 16), np.int64)
+    padded[:, :14] = I.ITEM_BONUS
+    return ((padded + BIAS).reshape(-1, 4, 4) << np.array([0, 16, 32, 48])).sum(-1)
+
+
+BIAS = 1000
+PACKED_BONUS = _pack_bonuses()
+
+
+@kernel
+def unpack(me, first, word, count):
+    """Write the sums of nine items that a packed word holds to `count` columns."""
+    for k in range(count):
+        me[first + k] = ((word >> (16 * k)) & 0xFFFF) - S.RING * BIAS
+
+
 @kernel
 def refresh_bonuses(me):
     """Sum up what is worn: for combat (4.2) and as an opponent sees it (142…159: without ring and ammunition)."""
-    for k in range(14):
-        me[S.SEEN + k] = 0
+    a = b = c = d = 0
     for place in range(S.RING):
         item = me[S.WORN + place]
-        if item != 0:
-            for k in range(14):
-                me[S.SEEN + k] += I.ITEM_BONUS[item, k]
+        a += PACKED_BONUS[item, 0]
+        b += PACKED_BONUS[item, 1]
+        c += PACKED_BONUS[item, 2]
+        d += PACKED_BONUS[item, 3]
+    unpack(me, S.SEEN, a, 4)
+    unpack(me, S.SEEN + 4, b, 4)
+    unpack(me, S.SEEN + 8, c, 4)
+    unpack(me, S.SEEN + 12, d, 2)
     ring = me[S.WORN + S.RING]
     ammunition = 0 if I.ITEM_THROWN[me[S.WORN + S.WEAPON]] else me[S.WORN + S.AMMUNITION]
     for k in range(14):
         me[S.BONUS + k] = me[S.SEEN + k] + I.ITEM_BONUS[ring, k] + I.ITEM_BONUS[ammunition, k]
+
+
+@kernel
+def stow(me, slot, worn):
+    """Put what comes off (0 = nothing) into the slot that a piece of gear leaves; only an emptied slot counts."""
+    if worn == 0:
+        put(me, slot, 0)
+    else:
+        me[S.INV + slot] = worn
 
 
 @kernel
@@ -102,17 +136,17 @@ def equip(me, slot):
             empty = slot_of(me, 0)
             if empty < 0:
                 return False
-            put(me, slot, weapon)
+            stow(me, slot, weapon)
             put(me, empty, shield)
         else:
-            put(me, slot, shield)
+            stow(me, slot, shield)
         me[S.WORN + S.SHIELD] = 0
     elif place == S.SHIELD and weapon != 0 and I.ITEM_TWO_HANDED[weapon]:
-        put(me, slot, weapon)
+        stow(me, slot, weapon)
         me[S.WORN + S.WEAPON] = 0
         me[S.SPEC_ON] = 0
     else:
-        put(me, slot, me[S.WORN + place])
+        stow(me, slot, me[S.WORN + place])
     me[S.WORN + place] = item
     if place == S.WEAPON:
         me[S.SPEC_ON] = 0
@@ -135,15 +169,6 @@ def take_off(me, place):
 
 
 @kernel
-def is_in_set(me, first, item):
-    """True when the set that starts at column `first` lists the item."""
-    for k in range(S.SET_SIZE):
-        if me[first + k] == item:
-            return True
-    return False
-
-
-@kernel
 def equip_listed(me, first, count):
     """Equip the listed items that are in the inventory, in list order (G1). True when anything changed."""
     changed = False
@@ -163,9 +188,16 @@ def equip_set(me, which):
     """Wear gear set `which` (S.SET_*): equip what it lists, take off what it does not (G1–G6)."""
     first = S.SETS + which * S.SET_SIZE
     changed = equip_listed(me, first, S.SET_SIZE)
+    listed = 0  # bit set of the slots that hold an item of the set
+    for k in range(S.SET_SIZE):
+        item = me[first + k]
+        if item == 0:
+            break
+        place = I.ITEM_SLOT[item]
+        if me[S.WORN + place] == item:
+            listed |= 1 << place
     for place in range(S.SLOTS):
-        worn = me[S.WORN + place]
-        if worn != 0 and not is_in_set(me, first, worn) and take_off(me, place):
+        if not listed & (1 << place) and me[S.WORN + place] != 0 and take_off(me, place):
             changed = True
     if changed:
         refresh_bonuses(me)

@@ -13,7 +13,7 @@ import numpy as np
 
 from pvp_ml.games.osrs import items as I
 from pvp_ml.games.osrs import state as S
-from pvp_ml.games.osrs.jit import kernel
+from pvp_ml.games.osrs.jit import allocating_kernel, kernel
 
 (
     OP_WEAR,
@@ -302,7 +302,8 @@ def defence_sum(item):
 @kernel
 def make_tank_set(sets):
     """L5: the ranged set, with the mage set's one-handed weapon when that defends better."""
-    sets[S.SET_TANK] = sets[S.SET_RANGED]
+    for k in range(S.SET_SIZE):
+        sets[S.SET_TANK, k] = sets[S.SET_RANGED, k]
     staff, bow = set_weapon(sets[S.SET_MAGE]), set_weapon(sets[S.SET_RANGED])
     if staff != 0 and not I.ITEM_TWO_HANDED[staff] and defence_sum(staff) > defence_sum(bow):
         at = find(sets[S.SET_TANK], bow)
@@ -310,7 +311,7 @@ def make_tank_set(sets):
             sets[S.SET_TANK, at] = staff
 
 
-@kernel
+@allocating_kernel
 def fill_inventory(sets, start, carried, fill, inventory):
     """L2 and L3: gear that the starting set does not list, default items, fill food; stably sorted by category."""
     listed = np.zeros(S.INVENTORY_SIZE, np.int32)
@@ -338,7 +339,7 @@ def fill_inventory(sets, start, carried, fill, inventory):
                 slot += 1
 
 
-@kernel
+@allocating_kernel
 def roll_loadout(build, seed, randomized, sets, worn, inventory):
     """5.3–5.5: write sets [5,12] (mage, ranged, melee, spec, tank), worn [11] and inventory [28]; gives the spellbook.
 

@@ -46,16 +46,6 @@ def clamp(value, low, high):
     return min(max(value, low), high)
 
 
-@kernel
-def count_last(me, first, value):
-    """How many of the last five entries equal the value, as a share of five."""
-    count = 0
-    for k in range(5):
-        if me[first + k] == value:
-            count += 1
-    return count / 5.0
-
-
 # --- NH observations (1.4) -------------------------------------------------------------------------------------------
 
 
@@ -169,20 +159,20 @@ def write_habits(me, opp, obs):
     obs[79] = opp[S.N_PRAYED + S.RANGE] * by_them
     obs[80] = opp[S.N_PRAYED + S.MELEE] * by_them
     obs[81] = me[S.N_MATCHED] * by_me
-    obs[82] = count_last(opp, S.LAST_STYLES, S.MELEE + 1)
-    obs[83] = count_last(opp, S.LAST_STYLES, S.MAGE + 1)
-    obs[84] = count_last(opp, S.LAST_STYLES, S.RANGE + 1)
-    obs[85] = count_last(me, S.LAST_STYLES, S.MELEE + 1)
-    obs[86] = count_last(me, S.LAST_STYLES, S.MAGE + 1)
-    obs[87] = count_last(me, S.LAST_STYLES, S.RANGE + 1)
-    obs[88] = count_last(opp, S.LAST_MATCHED, 1)
-    obs[89] = count_last(me, S.LAST_PRAYERS, S.MAGE + 1)
-    obs[90] = count_last(me, S.LAST_PRAYERS, S.RANGE + 1)
-    obs[91] = count_last(me, S.LAST_PRAYERS, S.MELEE + 1)
-    obs[92] = count_last(opp, S.LAST_PRAYERS, S.MAGE + 1)
-    obs[93] = count_last(opp, S.LAST_PRAYERS, S.RANGE + 1)
-    obs[94] = count_last(opp, S.LAST_PRAYERS, S.MELEE + 1)
-    obs[95] = count_last(me, S.LAST_MATCHED, 2)
+    obs[82] = opp[S.RECENT_STYLE + S.MELEE] * 0.2
+    obs[83] = opp[S.RECENT_STYLE + S.MAGE] * 0.2
+    obs[84] = opp[S.RECENT_STYLE + S.RANGE] * 0.2
+    obs[85] = me[S.RECENT_STYLE + S.MELEE] * 0.2
+    obs[86] = me[S.RECENT_STYLE + S.MAGE] * 0.2
+    obs[87] = me[S.RECENT_STYLE + S.RANGE] * 0.2
+    obs[88] = opp[S.RECENT_MATCHED] * 0.2
+    obs[89] = me[S.RECENT_PRAYED + S.MAGE] * 0.2
+    obs[90] = me[S.RECENT_PRAYED + S.RANGE] * 0.2
+    obs[91] = me[S.RECENT_PRAYED + S.MELEE] * 0.2
+    obs[92] = opp[S.RECENT_PRAYED + S.MAGE] * 0.2
+    obs[93] = opp[S.RECENT_PRAYED + S.RANGE] * 0.2
+    obs[94] = opp[S.RECENT_PRAYED + S.MELEE] * 0.2
+    obs[95] = me[S.RECENT_MATCHED + 1] * 0.2
 
 
 # obs 145…159 fall back to these own values (obs numbers) while nothing was seen
@@ -478,52 +468,3 @@ def observe_dharok(me, opp, match, obs, mask):
     """Fill one seat's 40 observations and 17 mask bits."""
     write_dharok(me, opp, match, obs)
     mask_dharok(me, match, mask)
-
-
-# --- batches ---------------------------------------------------------------------------------------------------------
-
-
-@kernel
-def copy_hidden(obs, hidden, privileged):
-    """1.3: each seat's privileged row holds the opponent's hidden features, in feature order; obs [2,D]."""
-    for k in range(hidden.shape[0]):
-        privileged[0, k] = obs[1, hidden[k]]
-        privileged[1, k] = obs[0, hidden[k]]
-
-
-@kernel
-def observe_match(fighters, match, obs, mask, dharok):
-    """Both seats of one match: obs [2,D], mask [2,A]."""
-    for seat in range(2):
-        if dharok:
-            observe_dharok(fighters[seat], fighters[1 - seat], match, obs[seat], mask[seat])
-        else:
-            observe_nh(fighters[seat], fighters[1 - seat], match, obs[seat], mask[seat])
-
-
-@kernel
-def observe_rows(fighters, matches, hidden, obs, privileged, mask, acting, lo, hi, dharok):
-    """What the rows [lo, hi) see: obs [M,2,D], privileged [M,2,P], mask [M,2,A], acting [M,2]; bots do not act."""
-    for m in range(lo, hi):
-        if matches[m, S.LIVE] == 0:
-            obs[m] = 0.0
-            privileged[m] = 0.0
-            mask[m] = False
-            acting[m] = False
-            continue
-        observe_match(fighters[m], matches[m], obs[m], mask[m], dharok)
-        copy_hidden(obs[m], hidden, privileged[m])
-        for seat in range(2):
-            acting[m, seat] = fighters[m, seat, S.IS_BOT] == 0
-            if not acting[m, seat]:
-                mask[m, seat] = False
-
-
-@kernel
-def observe_finals(fighters, matches, rows, hidden, obs, privileged, dharok):
-    """The last sight of matches that have just stopped, for `rows` [n] of final_obs and final_privileged."""
-    mask = np.zeros((2, NH_CHOICES), np.bool_)
-    for n in range(rows.shape[0]):
-        m = rows[n]
-        observe_match(fighters[m], matches[m], obs[m], mask, dharok)
-        copy_hidden(obs[m], hidden, privileged[m])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pvp_ml.games.osrs import items as I
 from pvp_ml.games.osrs import state as S
-from pvp_ml.games.osrs.jit import kernel
+from pvp_ml.games.osrs.jit import allocating_kernel, kernel
 from pvp_ml.games.osrs.kernels_dice import below, bits
 from pvp_ml.games.osrs.kernels_fighter import count_inventory, put, refresh_bonuses
 from pvp_ml.games.osrs.kernels_gear import gear_facts, roll_loadout, set_weapon
@@ -78,7 +78,7 @@ def pack_for_bot(me):
             put(me, slot, I.ANGLERFISH)
 
 
-@kernel
+@allocating_kernel
 def note_sets(me):
     """Facts about the sets that masks need every tick."""
     sets = me[S.SETS : S.SETS + 5 * S.SET_SIZE].reshape(5, S.SET_SIZE)
@@ -93,7 +93,7 @@ def note_sets(me):
     gear_facts(sets, me[S.CONST + 7 : S.CONST + 46])
 
 
-@kernel
+@allocating_kernel
 def wear_loadout(me, build, seed, randomized):
     """Levels, prayers, sets, worn gear and inventory of a build (5.3–5.5)."""
     me[S.BUILD] = build
@@ -113,7 +113,7 @@ def wear_loadout(me, build, seed, randomized):
     note_sets(me)
 
 
-@kernel
+@allocating_kernel
 def reset_fighter(me, match, build, bot):
     """7.4 for one fighter: clear the row, wear the loadout, draw PID and phases."""
     me[:] = 0
@@ -137,7 +137,7 @@ def reset_fighter(me, match, build, bot):
         pack_for_bot(me)
 
 
-@kernel
+@allocating_kernel
 def start_match(fighters, match, drained, template, key0, key1, bots):
     """Begin a match: `template` [MATCH_SIZE] holds the scenario, the keys the seed, `bots` [2] who is a bot."""
     match[:] = template
@@ -155,16 +155,9 @@ def start_match(fighters, match, drained, template, key0, key1, bots):
             fighters[seat, S.Y] = fighters[1 - seat, S.Y]
 
 
-@kernel
+@allocating_kernel
 def start_rows(fighters, matches, drained, rows, templates, keys, bots):
     """Begin a match in each of `rows` [n]; templates [n,MATCH_SIZE], keys [n,2], bots [n,2], all int32."""
     for n in range(rows.shape[0]):
         m = rows[n]
         start_match(fighters[m], matches[m], drained[m], templates[n], keys[n, 0], keys[n, 1], bots[n])
-
-
-@kernel
-def rest_rows(matches, rows):
-    """Rows without a plan rest."""
-    for n in range(rows.shape[0]):
-        matches[rows[n], S.LIVE] = 0

@@ -174,19 +174,13 @@ def write_end_terms(me, signal, seat, outcome, out):
 
 
 @kernel
-def report_rows(fighters, matches, outcomes, signals, rewards, lo, hi):
-    """Signals [M,2,K] and reward terms [M,2,R] of the tick that was just played; zeros in resting rows."""
-    for m in range(lo, hi):
-        if matches[m, S.LIVE] == 0:
-            signals[m] = 0.0
-            rewards[m] = 0.0
-            continue
-        match = matches[m]
-        for seat in range(2):
-            me, opp, signal, reward = fighters[m, seat], fighters[m, 1 - seat], signals[m, seat], rewards[m, seat]
-            write_status(me, opp, match, signal)
-            write_deeds(me, opp, match, signal)
-            write_damage_terms(me, opp, signal, reward)
-            write_prayer_terms(me, opp, match, reward)
-            write_level_terms(me, signal, reward)
-            write_end_terms(me, signal, seat, outcomes[m], reward)
+def report(fighters, match, outcome, signals, rewards):
+    """Signals [2,K] and reward terms [2,R] of the tick that was just played."""
+    for seat in range(2):
+        me, opp, signal, reward = fighters[seat], fighters[1 - seat], signals[seat], rewards[seat]
+        write_status(me, opp, match, signal)
+        write_deeds(me, opp, match, signal)
+        write_damage_terms(me, opp, signal, reward)
+        write_prayer_terms(me, opp, match, reward)
+        write_level_terms(me, signal, reward)
+        write_end_terms(me, signal, seat, outcome, reward)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from pvp_ml.games.osrs import items as I
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.jit import kernel
@@ -138,16 +136,6 @@ def play_tick(fighters, match, drained, actions, dice, hit, dharok):
 def share_shuffle(first, second, match):
     """Section 8: in the live game one shuffle serves everybody; the second fighter's re-roll waits for the first's."""
     second[S.PID_LEFT] = first[S.PID_LEFT]
-
-
-@kernel
-def play_ticks(fighters, matches, drained, actions, dice, outcomes, lo, hi, dharok):
-    """Play one tick of the rows [lo, hi) that have a match; outcomes [M] int32."""
-    hit = np.zeros(S.HIT_SIZE, np.int32)
-    for m in range(lo, hi):
-        outcomes[m] = RUNNING
-        if matches[m, S.LIVE]:
-            outcomes[m] = play_tick(fighters[m], matches[m], drained[m], actions[m], dice[m], hit, dharok)
 
 
 @kernel
