@@ -196,8 +196,22 @@ class RunStore:
         """Replace <run>/<name> (config.yml, model.zip …) at once: readers see the old file or the new, never a mix."""
         target = self.path / _check_name("file", name)
         self.create()
-        self._replace_file(target, data)
+        try:
+            self._replace_file(target, data)
+        except OSError as error:
+            raise SaveError(
+                f"cannot write '{target}': {error.strerror or error}", "free disk space; the old file is untouched"
+            ) from error
         return target
+
+    def try_export(self, name: str, data: bytes) -> bool:
+        """Like `export`, but a failure is only a warning: the checkpoint has everything, the next save tries again."""
+        try:
+            self.export(name, data)
+        except SaveError as error:
+            log.warning("%s", error)
+            return False
+        return True
 
     def _write_aside(self, aside: Path, files: Mapping[str, bytes], manifest: bytes) -> None:
         self._disk.make_folder(aside)

@@ -231,7 +231,7 @@ class Run:
             files = pack(self.learning, self.progress, self.seconds, self._extra())
         files["config.json"] = self.config.model_dump_json().encode()
         if self.store.try_save(self.progress.steps, files, self.spec.game_digest):
-            self.store.export("model.zip", pack_bundle(self.bundle()))
+            self.store.try_export("model.zip", pack_bundle(self.bundle()))
             self._saved_at = self.progress.steps
 
     def finish(self) -> None:
