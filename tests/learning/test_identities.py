@@ -19,7 +19,8 @@ def ready(session):
 @pytest.mark.parametrize("heads", ["table", "mlp"])
 def test_before_the_first_update_every_ratio_is_one(game, heads):
     session = Session(game, 32, {"n_steps": 16, "normalize_observations": False},
-                      {"trunk": (32,), "heads": heads, "head_layers": (16,)})  # fmt: skip
+                      {"trunk": (32,), "heads": heads, "head_layers": (16,)},
+                      {"kind": "dependent_heads"} if game == "probe" else {})  # fmt: skip
     ready(session)
     weights = LossWeights.at(session.trainee.config, session.trainee.heads, session.progress)
     sums = dict(zip(SUMS, session.shard.gradient("main", 0, 0, 0, 1, weights), strict=False))

@@ -23,6 +23,8 @@ from pvp_ml.rl.schedule import Progress
 
 Sums = npt.NDArray[np.float64]
 MAX_BAD_STEPS = 5
+SMALLEST_RETURN = 1e-4
+"""Returns below it are taken for none: before the first reward nothing is known of their size."""
 
 
 class NonFiniteError(Exception):
@@ -78,7 +80,7 @@ class Trainee:
         update(self.reward_statistics, "reward", batch)
         mean, var = self.reward_statistics["reward/mean"][0], self.reward_statistics["reward/var"][0]
         size = math.sqrt(var + mean * mean)  # about zero, not about the mean: a constant reward keeps a finite scale
-        return 1.0 / size if size > EPSILON else 1.0
+        return 1.0 / size if size > SMALLEST_RETURN else 1.0
 
     def learn(self, source: GradientSource, progress: Progress) -> dict[str, float]:
         """All epochs over one rollout; returns the metrics."""
