@@ -82,12 +82,14 @@ def test_plans_are_paired_and_swapped():
 
 
 def test_scenarios_are_broken_down():
-    report = play("player:random", "player:random", matches=60)
+    report = play("player:random", "player:random", matches=60, scenarios=["all"])
     assert [(t.label, t.matches) for t in report.by_scenario] == [
         ("default", 20),
         ("seat0-starts", 20),
         ("seat1-starts", 20),
     ]
+    default = play("player:random", "player:random", matches=10)
+    assert [(t.label, t.matches) for t in default.by_scenario] == [("default", 10)]
     only = play("player:random", "player:random", matches=10, scenarios=["seat1-starts"])
     assert [(t.label, t.matches) for t in only.by_scenario] == [("seat1-starts", 10)]
     with pytest.raises(UserError, match="no scenario 'moon'"):
@@ -217,7 +219,7 @@ NOOP = Contestant("noop", make=lambda spec: __import__("pvp_ml.players").players
 @pytest.mark.parametrize("make_game", [ScriptGame, SlowScriptGame])
 @pytest.mark.parametrize("rows", [1, 3, 64])
 def test_outcomes_and_signals_are_counted_as_written(make_game, rows):
-    report = evaluate(make_game(rows), NOOP, NOOP, matches=10)
+    report = evaluate(make_game(rows), NOOP, NOOP, matches=10, scenarios=["all"])
     by_name = {t.label: t for t in report.by_scenario}
     assert (by_name["won"].wins, by_name["won"].losses) == (1, 1)  # once from each seat
     assert by_name["both-win"].ties == by_name["both-lose"].ties == 2

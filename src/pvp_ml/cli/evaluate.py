@@ -46,7 +46,7 @@ def evaluate(
         against: opponents: bots of the game, scripted players, model files; default: random and every bot of the game
         game: the game, where the model does not say it
         matches: matches per opponent
-        scenario: scenarios to play in turn; default: all
+        scenario: scenarios to play in turn, or `all`; default: the game's first
         greedy: models play their preferred choice instead of sampling
         seed: the same seed gives the same matches
         as_json: print one JSON object per opponent and nothing else

@@ -25,6 +25,7 @@ from pvp_ml.selfplay.tally import Evaluation, SignalFolds, Tally
 from pvp_ml.spec import GameSpec
 
 STALL_S = 120.0
+EVERY_SCENARIO = "all"
 _FIRST, _SECOND, _NOBODY = 0, 1, -1
 
 Progress = Callable[[int, int], None]
@@ -68,10 +69,11 @@ def evaluate(game: VecGame | AsyncVecGame, first: Contestant, second: Contestant
              scenarios: Sequence[str] = (), progress: Progress | None = None) -> Evaluation:  # fmt: skip
     """Play `matches` (rounded up to whole rounds of all seatings) and report. `game` must be fresh: nothing queued.
 
-    scenarios: played in turn, round by round; empty means all that the game has.
+    scenarios: played in turn, round by round; empty means the game's first, ("all",) all that it has.
     """
     spec = game.spec
-    names = tuple(scenarios) or tuple(s.name for s in spec.scenarios)
+    every = tuple(s.name for s in spec.scenarios)
+    names = every if tuple(scenarios) == (EVERY_SCENARIO,) else tuple(scenarios) or every[:1]
     for name in names:
         spec.scenario(name)
     if matches < 1:
