@@ -72,6 +72,7 @@ class Run:
         self.is_stopping = False
         self._now = now
         self._last = now()
+        self._is_warm = False  # the first rollout of a session compiles; that is not training time
         self._before = self.progress
         self._lost = 0
         self._learn_seconds = 0.0
@@ -154,7 +155,7 @@ class Run:
         steps = self.learning.steps_per_rollout
         self.progress = replace(self.progress, steps=self.progress.steps + steps, rollouts=self.progress.rollouts + 1)
         elapsed, self._last = self._now() - self._last, self._now()
-        self.seconds += elapsed
+        self.seconds += elapsed if self._is_warm else 0.0
         values = dict(metrics.get(MAIN, {}))
         for name, row in metrics.items():
             if name != MAIN:
@@ -168,7 +169,9 @@ class Run:
         if self.whole.phases:
             values["run/phase"] = float(self.phase)
         values["time/wait_s"] = self.learning.shards.take_wait()
-        values["time/steps_per_s"] = steps / max(elapsed, 1e-9)
+        if self._is_warm:
+            values["time/steps_per_s"] = steps / max(elapsed, 1e-9)
+        self._is_warm = True
         self.tracker.write(Point(self.progress.steps, self.progress.rollouts, self.seconds, values))
 
     def promote_if_ready(self) -> None:
