@@ -23,6 +23,8 @@ COMMANDS = {
     "train": ("pvp_ml.cli.train:train", "Train an agent, or go on with a run."),
     "eval": ("pvp_ml.cli.evaluate:evaluate", "Play matches and report win rates with intervals."),
     "demo": ("pvp_ml.cli.demo:demo", "Two minutes of training, then a verdict: the best first command."),
+    "watch": ("pvp_ml.cli.watch:watch", "Play one match and tell it step by step."),
+    "replay": ("pvp_ml.cli.watch:app", "Watch saved matches again."),
     "league": ("pvp_ml.cli.league:app", "Members, ratings and results of a run's league; ratings among models."),
     "exploit": ("pvp_ml.cli.exploit:exploit", "Train a best response to a model: how exploitable is it?"),
     "compare": ("pvp_ml.cli.compare:compare", "Learning curves of several runs and seeds, as table and picture."),

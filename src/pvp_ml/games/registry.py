@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -36,7 +36,8 @@ class GameType:
     `reproducible`: the same plan and actions give the same match bit for bit; a game on somebody else's physics may say
     no, and is then excused from that check and from exact resume. `symmetric`: no seat has an advantage and all seats
     see alike, over many seeds. `action_notes(config)` gives lines that `pvp-ml game show NAME --actions` prints above
-    the choices.
+    the choices. `narrate(views)` turns the views of a match's steps into lines for people; a game whose matches cannot
+    be told from views gives `watch(config, first, second, scenario, seed)` instead.
     """
 
     name: str
@@ -51,6 +52,8 @@ class GameType:
     reproducible: bool = True
     symmetric: bool = False
     action_notes: Callable[[Any], list[str]] | None = None
+    narrate: Callable[[Iterable[dict[str, Any]]], Iterator[str]] | None = None
+    watch: Callable[[Any, str, str, str, int], Iterator[str]] | None = None
 
 
 @cache

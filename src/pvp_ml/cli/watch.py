@@ -1,0 +1,112 @@
+"""`pvp-ml watch` and `pvp-ml replay show`: one match, told step by step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import numpy as np
+from cyclopts import App, Parameter
+
+from pvp_ml.cli.evaluate import game_settings
+from pvp_ml.errors import UserError
+from pvp_ml.games import registry
+from pvp_ml.games.replay import Replay, narrate, read_replay, shown, views, write_replay
+from pvp_ml.match import IDLE, Bot, External, IntArray, MatchPlan, StepBuffers, VecGame
+from pvp_ml.players import Player
+from pvp_ml.selfplay.evaluate import Contestant, find_contestant
+from pvp_ml.selfplay.kernels_lanes import row_keys
+from pvp_ml.selfplay.plans import scramble
+from pvp_ml.spec import GameSpec
+
+app = App(name="replay", help="Matches that were saved: watch them again.")
+Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
+
+
+def watch(
+    game: str, *flags: Flags, model: str = "", against: str = "", scenario: str = "", seed: int = 0, save: str = "",
+    delay_ms: int = 0,
+) -> None:  # fmt: skip
+    """Play one match and tell it step by step.
+
+    Args:
+        game: the game, as in `pvp-ml game list`
+        model: who plays: a model file, a bot or a scripted player; default: the game's first bot, else random
+        against: the opponent; default: the same
+        scenario: the kind of match; default: the game's first
+        seed: the same seed gives the same match
+        save: also write the match to this file, for `pvp-ml replay show`
+        delay_ms: wait between steps, to follow it with the eye
+    """
+    kind = registry.find(game)
+    settings = game_settings(kind, flags)
+    spec = kind.spec(settings)
+    if kind.watch is not None:
+        for line in kind.watch(settings, model, against, scenario, seed):
+            print(line)
+        return
+    default = spec.bots[0] if spec.bots else "random"
+    sides = [find_contestant(name or default, spec, Path.cwd()) for name in (model, against or model)]
+    occupants = [Bot(side.bot) if side.bot else External(str(i)) for i, side in enumerate(sides)]
+    lineup = tuple(occupants[min(1, spec.team_of(seat))] for seat in range(spec.seats))
+    plan = MatchPlan(0, scramble(seed, 0), lineup, scenario or spec.scenarios[0].name)
+    recorded: list[IntArray] = []
+    played = cast(VecGame, kind.build(settings, 1))
+    try:
+        for line in narrate(kind.name, _play(played, spec, plan, sides, recorded)):
+            print(line, flush=True)
+            time.sleep(delay_ms / 1000.0)
+    finally:
+        played.close()
+    if save:
+        steps = tuple(tuple(tuple(int(c) for c in seat) for seat in step) for step in recorded)
+        write_replay(Path(save), Replay(kind.name, spec.game_digest, settings.model_dump(mode="json"), plan, steps))
+        print(f"saved: {save} (pvp-ml replay show {save})")
+
+
+@app.command
+def show(file: str, *, delay_ms: int = 0) -> None:
+    """Tell a saved match step by step.
+
+    Args:
+        file: what `pvp-ml watch --save FILE` wrote
+        delay_ms: wait between lines
+    """
+    replay = read_replay(Path(file))
+    for line in narrate(replay.game, views(replay)):
+        print(line, flush=True)
+        time.sleep(delay_ms / 1000.0)
+
+
+def _play(
+    game: VecGame, spec: GameSpec, plan: MatchPlan, sides: list[Contestant], recorded: list[IntArray]
+) -> Iterator[dict[str, Any]]:
+    """Views of one match; its actions are appended to `recorded`."""
+    players: list[Player | None] = [side.make(spec) if side.make else None for side in sides]
+    out = StepBuffers.allocate(spec, 1)
+    game.queue([plan])
+    game.start(out)
+    for player in players:
+        if player is not None:
+            player.begin(out.serial)
+    yield game.view(0)
+    keys = np.zeros((1, spec.seats), np.uint64)
+    for clock in range(spec.max_steps + 1):
+        actions = np.full((1, spec.seats, len(spec.heads)), IDLE, np.int32)
+        row_keys(np.array([plan.seed], np.uint64), np.array([clock], np.int32), keys)
+        for seat in np.flatnonzero(out.acting[0]).tolist():
+            player = players[min(1, spec.team_of(seat))]
+            if player is not None:
+                at = slice(seat, seat + 1)
+                chosen = player.decide(
+                    out.serial, np.array([seat], np.int32), out.obs[0, at], out.mask[0, at], keys[0, at]
+                )
+                actions[0, seat] = chosen[0]
+        recorded.append(actions[0].copy())
+        game.step(actions, out)
+        yield shown(game, out)
+        if out.ended[0] or out.truncated[0]:
+            return
+    raise UserError(f"the match did not end within {spec.max_steps} steps", f"pvp-ml game check {spec.name}")

@@ -1,0 +1,153 @@
+"""A match as a file: its plan and every action, as JSON lines. Played again, it is the same match, step by step.
+
+{"format": 1, "game": "nh", "digest": "…", "config": {…}, "plan": {…}}
+[[1, 0, …], [0, 2, …]]        one line a step: seats × heads
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from pvp_ml.errors import UserError
+from pvp_ml.games import registry
+from pvp_ml.match import Bot, External, IntArray, MatchPlan, StepBuffers, VecGame
+
+FORMAT = 1
+MAX_LINE_BYTES = 65_536
+MAX_STEPS = 1_000_000
+
+
+class ReplayError(UserError):
+    """A file that is not a replay, or not one that this version plays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Everything that a match depends on."""
+
+    game: str
+    digest: str
+    config: dict[str, Any]
+    plan: MatchPlan
+    actions: tuple[tuple[tuple[int, ...], ...], ...]  # steps × seats × heads
+
+
+def write_replay(path: Path, replay: Replay) -> None:
+    """Write the file at once; an older one is replaced."""
+    lineup = [o.name if isinstance(o, Bot) else None for o in replay.plan.lineup]
+    plan = {"serial": replay.plan.serial, "seed": replay.plan.seed, "scenario": replay.plan.scenario, "bots": lineup}
+    head = {"format": FORMAT, "game": replay.game, "digest": replay.digest, "config": replay.config, "plan": plan}
+    lines = [json.dumps(head), *(json.dumps(step, separators=(",", ":")) for step in replay.actions)]
+    aside = path.with_name(f"{path.name}.tmp")
+    aside.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    aside.replace(path)
+
+
+def read_replay(path: Path) -> Replay:
+    """Read and check a replay; whether its actions are legal shows when it is played."""
+    try:
+        with path.open("rb") as file:
+            lines = list(_lines(file, path))
+    except OSError as error:
+        raise ReplayError(f"cannot read replay '{path}': {error.strerror}") from None
+    if not lines or not isinstance(lines[0], dict):
+        raise ReplayError(f"'{path}' is not a replay", "its first line must be an object")
+    try:
+        head = lines[0]
+        if head["format"] != FORMAT:
+            raise ReplayError(
+                f"replay format {head['format']!r} is not {FORMAT}", "play it with the version that wrote it"
+            )
+        plan = head["plan"]
+        lineup = tuple(Bot(str(name)) if name is not None else External(str(i)) for i, name in enumerate(plan["bots"]))
+        return Replay(
+            game=str(head["game"]),
+            digest=str(head["digest"]),
+            config=dict(head["config"]),
+            plan=MatchPlan(int(plan["serial"]), int(plan["seed"]), lineup, str(plan["scenario"])),
+            actions=tuple(tuple(tuple(int(c) for c in seat) for seat in step) for step in lines[1:]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ReplayError(f"'{path}' is not a replay: {type(error).__name__} {error}") from None
+
+
+def views(replay: Replay) -> Iterator[dict[str, Any]]:
+    """The game's `view` at the start and after each step, until the match ends."""
+    kind = registry.find(replay.game)
+    config = registry.configure(kind, replay.config)
+    spec = kind.spec(config)
+    if spec.game_digest != replay.digest:
+        raise ReplayError(
+            f"the replay was recorded with another version or configuration of '{replay.game}'",
+            "play it with the version that wrote it",
+        )
+    if kind.asynchronous or not kind.reproducible:
+        raise ReplayError(f"matches of '{replay.game}' cannot be played again from their actions")
+    game = cast(VecGame, kind.build(config, 1))
+    try:
+        out = StepBuffers.allocate(spec, 1)
+        game.queue([replay.plan])
+        game.start(out)
+        yield game.view(0)
+        for step in replay.actions:
+            game.step(_actions(step, spec.seats, len(spec.heads)), out)
+            yield shown(game, out)
+            if out.ended[0] or out.truncated[0]:
+                return
+    finally:
+        game.close()
+
+
+def shown(game: VecGame, out: StepBuffers) -> dict[str, Any]:
+    """The view after a step; the last one also says how the match ended, seat by seat (1 won, 0 tied, −1 lost)."""
+    if not (out.ended[0] or out.truncated[0]):
+        return game.view(0)
+    how = "ended" if out.ended[0] else "truncated"
+    return {**game.view(0), "over": how, "result": [int(r) for r in out.result[0]]}
+
+
+def narrate(game: str, seen: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """Lines for people: the game's own words where it has some, else what changed in its view."""
+    own = registry.find(game).narrate
+    if own is not None:
+        yield from own(seen)
+        return
+    before: dict[str, Any] = {}
+    for step, view in enumerate(seen):
+        changed = {key: value for key, value in view.items() if before.get(key) != value and key != "step"}
+        if "over" in view:  # the row is empty by now: only the result is left to tell
+            changed = {"over": view["over"], "result": view["result"]}
+        yield f"{step:4d}  " + "  ".join(f"{key} {_short(value)}" for key, value in changed.items())
+        before = view
+
+
+def _actions(step: tuple[tuple[int, ...], ...], seats: int, heads: int) -> IntArray:
+    if len(step) != seats or any(len(seat) != heads for seat in step):
+        raise ReplayError(f"a step of the replay does not have {seats} seats × {heads} heads")
+    return np.array([step], np.int32)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list) and len(value) > 1 and all(isinstance(line, str) for line in value):
+        return "\n" + "\n".join(f"      {line}" for line in value)
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 200 else f"{text[:197]}…"
+
+
+def _lines(file: Any, path: Path) -> Iterator[Any]:
+    for number in range(MAX_STEPS + 2):
+        line = file.readline(MAX_LINE_BYTES + 1)
+        if not line:
+            return
+        if len(line) > MAX_LINE_BYTES or number > MAX_STEPS:
+            raise ReplayError(f"replay '{path}' is too long", f"{MAX_STEPS} steps of {MAX_LINE_BYTES} bytes at most")
+        try:
+            yield json.loads(line)
+        except (ValueError, RecursionError):
+            raise ReplayError(f"'{path}', line {number + 1}: not JSON") from None
