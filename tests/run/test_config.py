@@ -22,7 +22,7 @@ def test_flags_on_top_of_a_preset(tmp_path):
 
 def test_the_documented_command_line(tmp_path):
     words = "--game connect4 --experiment Mine --total-timesteps 10000000 --num-envs 100 --learning-rate 3e-4"
-    more = "--n-steps 1024 --batch-size 64 --reward-win 0.5"
+    more = "--n-steps 1024 --batch-size 64 --reward-ko 0.5"
     config = load_config("", [*words.split(), *more.split()], tmp_path)
     assert (config.run.name, config.run.total_steps, config.env.matches) == ("Mine", 10_000_000, 100)
     assert (config.ppo.n_steps, config.ppo.batch_size) == (1024, 64)

@@ -51,7 +51,7 @@ def diff(first: str, second: str) -> int:
 @app.command(name="list")
 def list_() -> None:
     """List the presets of this folder, of the user and of the package."""
-    table = Table("preset", "also called", "what it is")
+    table = Table("preset", "also called", "what it is", box=None, pad_edge=False)
     for info in list_presets(Path.cwd()):
         table.add_row(info.name, info.alias, info.title)
     Console().print(table)

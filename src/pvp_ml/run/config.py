@@ -174,6 +174,8 @@ def config_options(game: GameType) -> tuple[list[Option], dict[str, KeyPath]]:
     """Every flag for a run of this game, and its short names."""
     options = list(options_of(config_model(game)))
     rewards = {f"reward-{t.name.replace('_', '-')}": ("reward", "weights", t.name) for t in _terms(game)}
+    if "reward-win" in rewards:
+        rewards.setdefault("reward-ko", rewards["reward-win"])
     names = {**short_names(options), **WELL_KNOWN, **rewards}
     return options, {name: path for name, path in names.items() if name not in Config.model_fields}
 
