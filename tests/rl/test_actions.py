@@ -61,7 +61,7 @@ def test_the_table_lets_no_head_see_itself_or_later_heads():
     policy = random_policy(NetworkConfig(trunk=(8,)), interface, 1, 1.0)
     everything = torch.ones(1, 9, dtype=torch.bool)
     obs = torch.zeros(1, 3)
-    one = policy.evaluate(obs, None, everything, torch.tensor([[0, 1, 3]])).log_probs
-    other = policy.evaluate(obs, None, everything, torch.tensor([[0, 0, 2]])).log_probs
+    one = policy.evaluate(obs, None, everything, torch.tensor([[0, 1, 3]]), with_log_probs=True).log_probs
+    other = policy.evaluate(obs, None, everything, torch.tensor([[0, 0, 2]]), with_log_probs=True).log_probs
     assert (one[:, :2] == other[:, :2]).all()
     assert (one[:, 2] - other[:, 2]).abs().max() > 0.01

@@ -21,7 +21,8 @@ def losses(ratio, advantage, value=0.0, returns=0.0, old_value=0.0, weights=WEIG
     )
     empty = torch.zeros(1, 1)
     batch = Minibatch(empty, None, empty.bool(), empty.long(), torch.zeros(1), torch.tensor([old_value]),
-                      torch.tensor([advantage]), torch.tensor([returns]), more.get("won"), more.get("held"))  # fmt: skip
+                      torch.tensor([advantage]), torch.tensor([returns]), more.get("won"),
+                      more.get("held"))  # fmt: skip
     total, sums = ppo_loss(new, batch, weights)
     total.backward()
     return float(total.detach()), dict(zip(SUMS, sums.tolist(), strict=False)), float(log_prob.grad)

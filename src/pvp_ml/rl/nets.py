@@ -91,6 +91,10 @@ class Network:
             logits = logits + picks @ self.layout.pad_rows(table.T).T
         return logits.view(-1, self.layout.heads, self.layout.width)
 
+    def plain_logits(self, p: Parameters, features: Tensor) -> Tensor:
+        """[B,A] logits before any picks, for heads that are one linear layer."""
+        return functional.linear(features, p["head/weight"], p["head/bias"])
+
     def value(self, p: Parameters, x: Tensor, features: Tensor, privileged: Tensor | None, scaling: Scaling) -> Tensor:
         """[B] value in units of normalised reward."""
         if self.network.critic == "separate":
@@ -161,7 +165,7 @@ class Network:
     def _activate(self, x: Tensor) -> Tensor:
         match self.network.activation:
             case "relu":
-                return torch.relu(x)
+                return torch.relu_(x)  # in place: the input is always a fresh product
             case "tanh":
                 return torch.tanh(x)
             case "silu":

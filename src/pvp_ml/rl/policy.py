@@ -17,6 +17,7 @@ from pvp_ml.forward import Actor, Array, empty_normalizer
 from pvp_ml.match import FloatArray
 from pvp_ml.network import NetworkConfig, is_critic, tensor_shapes
 from pvp_ml.rl.actions import HeadLayout, head_entropies, joint_log_prob, masked_log_probs
+from pvp_ml.rl.fused import fused_heads
 from pvp_ml.rl.nets import Network, Scaling, scaling
 from pvp_ml.rl.sequences import Sequences
 from pvp_ml.spec import Interface
@@ -28,7 +29,7 @@ class Evaluation(NamedTuple):
     log_prob: Tensor  # [B]
     entropy: Tensor  # [B,H]
     value: Tensor  # [B]
-    log_probs: Tensor  # [B,H,X] padded, for a KL term
+    log_probs: Tensor | None  # [B,H,X] padded, for a KL term; only when asked for
     win_logit: Tensor | None  # [B]
 
 
@@ -56,6 +57,7 @@ class Policy(nn.Module):
         for name, view in self._views.items():
             self.register_parameter(name, nn.Parameter(view))
         self.net = Network(network, interface, self.layout)
+        self._offset = np.concatenate([[0], np.cumsum(interface.head_sizes)]).astype(np.int32)
 
     @property
     def device(self) -> torch.device:
@@ -100,16 +102,21 @@ class Policy(nn.Module):
         legal: Tensor,
         actions: Tensor,
         memory: Tensor | Sequences | None = None,
+        with_log_probs: bool = False,
     ) -> Evaluation:
         """Log-probability, entropies and value of actions [B,H] taken at obs [B,N] out of legal [B,A]."""
         parameters = dict(self.named_parameters(recurse=False))
         scale = self._scaling(self.normalizer)
         x = self.net.inputs(parameters, obs, scale)
         features = self.net.features(parameters, x, memory)
-        picks = self.layout.one_hot(actions)
-        log_probs = masked_log_probs(self.net.logits(parameters, features, picks, scale), self.layout.pad_legal(legal))
         value = self.net.value(parameters, x, features, privileged, scale)
         win = self.net.win_logit(parameters, features.detach()) if self.network.win_head else None
+        if self.network.heads != "mlp" and self.device.type == "cpu" and not with_log_probs:
+            logits = self.net.plain_logits(parameters, features)
+            log_prob, entropy = fused_heads(logits, parameters.get("table"), legal, actions, self._offset)
+            return Evaluation(log_prob, entropy, value, None, win)
+        picks = self.layout.one_hot(actions)
+        log_probs = masked_log_probs(self.net.logits(parameters, features, picks, scale), self.layout.pad_legal(legal))
         return Evaluation(joint_log_prob(log_probs, actions), head_entropies(log_probs), value, log_probs, win)
 
     def _scaling(self, statistics: dict[str, Array]) -> Scaling:

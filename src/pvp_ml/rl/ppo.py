@@ -89,8 +89,10 @@ def ppo_loss(
     loss = weights.policy * policy_loss + weights.value_coef * value_loss - bonus
     zero = loss.new_zeros(())
     win, win_sums = win_loss(new.win_logit, batch)
-    kl_teacher = anchor_kl(new.log_probs, teacher).sum() if teacher is not None else zero
-    kl_magnet = anchor_kl(new.log_probs, magnet).sum() if magnet is not None else zero
+    kl_teacher, kl_magnet = (
+        anchor_kl(new.log_probs, anchor).sum() if anchor is not None and new.log_probs is not None else zero
+        for anchor in (teacher, magnet)
+    )
     total = loss.sum() + weights.win_coef * win + weights.teacher * kl_teacher + weights.magnet * kl_magnet
     with torch.no_grad():
         sums = torch.stack([

@@ -160,12 +160,14 @@ class Shard:
         if low == high:
             return np.zeros(len(SUMS) + len(share.policy.interface.heads))
         batch = self._minibatch(share, share.order[low:high])
-        new = share.policy.evaluate(batch.obs, batch.privileged, batch.legal, batch.actions, batch.memory)
         anchors = {
             key: share.policy.anchor_log_probs(anchor, batch.obs, batch.legal, batch.actions, batch.memory)
             for key, anchor in share.anchors.items()
             if getattr(weights, key) > 0.0
         }
+        new = share.policy.evaluate(
+            batch.obs, batch.privileged, batch.legal, batch.actions, batch.memory, with_log_probs=bool(anchors)
+        )
         loss, sums = ppo_loss(new, batch, weights, anchors.get("teacher"), anchors.get("magnet"))
         torch.autograd.backward(loss)
         self.learn_seconds += perf_counter() - before
