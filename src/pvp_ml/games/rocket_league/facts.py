@@ -198,7 +198,7 @@ class Memory:
         turtled, recovered, stayed, clock = self._turtles(facts)
         conceded = rise[:, 1 - team]
         gap = facts.ball - facts.position
-        distance = np.sqrt(np.einsum("...i,...i->...", gap, gap))
+        distance = np.sqrt(np.vecdot(gap, gap))
         moment = Moment(
             now=facts,
             gap=gap,

@@ -182,7 +182,7 @@ class Advanced:
         there = np.zeros((n, s, slots), np.bool_)
         if most and slots:
             gap = facts.cars[..., sim.POS] - facts.ball[:, :, None]
-            distance = np.where(table, np.einsum("nsji,nsji->nsj", gap, gap), np.inf)
+            distance = np.where(table, np.vecdot(gap, gap), np.inf)
             order = np.argsort(distance, axis=2, kind="stable")[:, :, :most]
             found = np.take_along_axis(distance, order, 2) < np.inf
             rows[:, :, :most] = np.take_along_axis(facts.cars, order[..., None], 2) * found[..., None]

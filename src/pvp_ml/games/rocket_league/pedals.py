@@ -41,7 +41,12 @@ class Pedals:
             self._down = np.where(pressed, self._sticky_steps, np.maximum(self._down - 1, 0)).astype(np.int32)
             values[..., FIRST_BUTTON:] = self._down > 0
         codes = codes + (values[..., FIRST_BUTTON:] > 0.5) @ _BITS
-        inputs = [[self._object(code) for code in row] for row in codes[matches].tolist()]
+        wanted = codes[matches].tolist()
+        try:
+            inputs = [[self._built[code] for code in row] for row in wanted]
+        except KeyError:
+            self._build({code for row in wanted for code in row})
+            inputs = [[self._built[code] for code in row] for row in wanted]
         if driven.any():
             values[driven] = driven_values[driven]
             place = {match: i for i, match in enumerate(matches)}
@@ -51,10 +56,8 @@ class Pedals:
         self.values = values
         return inputs
 
-    def _object(self, code: int) -> Any:
-        built = self._built.get(code)
-        if built is None:
+    def _build(self, codes: set[int]) -> None:
+        for code in codes - set(self._built):
             row = self._actions.rows[code // 8].tolist()
             row[FIRST_BUTTON:] = [float(code & bit > 0) for bit in _BITS.tolist()]
-            built = self._built[code] = self._arenas.controls(row)
-        return built
+            self._built[code] = self._arenas.controls(row)

@@ -31,17 +31,17 @@ THEIR_BIG_PADS: Floats = PADS[PAD_IS_BIG & (PADS[:, 1] > 0)]
 
 def dot(a: Floats, b: Floats) -> Floats:
     """Over the last axis."""
-    return np.asarray(np.einsum("...i,...i->...", a, b), np.float32)
+    return np.vecdot(a, b)
 
 
 def length(a: Floats) -> Floats:
     """Euclidean, over the last axis."""
-    return np.asarray(np.sqrt(dot(a, a)), np.float32)
+    return np.sqrt(np.vecdot(a, a))
 
 
 def unit(a: Floats) -> Floats:
     """Direction; zero stays zero."""
-    return np.asarray(a / np.maximum(length(a), 1e-6)[..., None], np.float32)
+    return a / np.maximum(length(a), np.float32(1e-6))[..., None]
 
 
 # Events -----------------------------------------------------------------------------------------------------------

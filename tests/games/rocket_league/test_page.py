@@ -1,0 +1,47 @@
+"""The page about the game: its blocks run, its numbers are those of the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pvp_ml.games.rocket_league import packs, view
+from pvp_ml.games.rocket_league.actions import report
+from pvp_ml.games.rocket_league.bots import BOTS
+from pvp_ml.games.rocket_league.config import RocketLeagueConfig
+from pvp_ml.games.rocket_league.describe import describe
+from pvp_ml.games.rocket_league.resets import SETTERS
+from pvp_ml.games.rocket_league.rewards import CONDITIONS, TERMS
+
+PAGE = (Path(__file__).parents[3] / "docs" / "games" / "rocket_league.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.S | re.M)
+
+
+def test_python_block_runs(rocketsim):
+    (block,) = blocks("python")
+    exec(compile(block, "rocket_league.md", "exec"), {})
+
+
+def test_the_pack_on_the_page_is_one():
+    (block,) = blocks("json")
+    (shot,) = packs.parse_pack(block.encode(), "page")
+    assert shot.noise == 0.5 and shot.cars[0].boost == 50
+
+
+def test_numbers_on_the_page():
+    for observation in ("advanced", "default"):
+        size = describe(RocketLeagueConfig(meshes="generated", observation=observation)).obs_size
+        assert f"{size} numbers" in PAGE
+    assert f"{report(RocketLeagueConfig(actions='hybrid')).rows} rows" in PAGE
+    assert f"the {len(TERMS)} terms" in PAGE
+    assert f"{packs.MAX_SHOTS:,} shots" in PAGE and f"{packs.MAX_BYTES:,} bytes" in PAGE
+    assert str(view.VIS_PORT) in PAGE
+
+
+def test_names_on_the_page():
+    for name in (*SETTERS, *BOTS, *CONDITIONS, *RocketLeagueConfig.model_fields):
+        if name not in {"allies", "opponents", "pads_near_car", "pads_near_ball", "aerial_weight", "observation"}:
+            assert f"`{name}" in PAGE, name
