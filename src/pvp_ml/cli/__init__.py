@@ -28,6 +28,7 @@ COMMANDS = {
     "league": ("pvp_ml.cli.league:app", "Members, ratings and results of a run's league; ratings among models."),
     "exploit": ("pvp_ml.cli.exploit:exploit", "Train a best response to a model: how exploitable is it?"),
     "compare": ("pvp_ml.cli.compare:compare", "Learning curves of several runs and seeds, as table and picture."),
+    "play": ("pvp_ml.cli.play:play", "Sit down at a game yourself."),
     "game": ("pvp_ml.cli.game:app", "List, show and check games."),
     "model": ("pvp_ml.cli.model:app", "List, inspect and verify model files."),
     "serve": ("pvp_ml.cli.serve:serve", "Answer other programs' requests for decisions."),
