@@ -10,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -27,9 +28,10 @@ from pvp_ml.games.vgc.teams import shipped
 from pvp_ml.match import IDLE, RESTING, External, MatchPlan, StepBuffers
 
 MATCHES_PER_WORKER = 64
-WARM_UP_S = 20.0
+WARM_UP = 10_000  # decisions a worker, for the JIT
 BASELINE_BATTLES = 80
 BASELINE_CONCURRENT = 8
+BASELINE_S = 600.0
 BASELINE_PYTHON = "PVP_ML_POKE_ENV_PYTHON"
 Progress = Callable[[str], None]
 
@@ -72,11 +74,10 @@ class _Driver:
         self.game.queue([MatchPlan(self._next + i, self._next + i, lineup) for i in range(count)])
         self._next += count
 
-    def run(self, seconds: float) -> None:
-        """Play for that long."""
-        deadline = time.monotonic() + seconds
-        out = self._out
-        while time.monotonic() < deadline:
+    def run(self, decisions: int) -> None:
+        """Play at least that many decisions."""
+        goal, out = self.decisions + decisions, self._out
+        while self.decisions < goal:
             count = self.game.recv(max(1, self.game.matches // 4), 30.0, out)
             if not count:
                 raise UserError("vgc: no answer in 30 s")
@@ -91,14 +92,14 @@ class _Driver:
             self.game.send(out.match[live].copy(), actions)
 
 
-def measure(workers: int, seconds: float, config: VgcConfig, warm_up_s: float = WARM_UP_S, seed: int = 1) -> Speed:
-    """Random play with full observations in `workers` processes, after a warm-up for the JIT."""
+def measure(workers: int, decisions: int, config: VgcConfig, warm_up: int = WARM_UP, seed: int = 1) -> Speed:
+    """Random play with full observations in `workers` processes; `decisions` and `warm_up` are for each worker."""
     game = VgcGame(config.model_copy(update={"workers": workers}), MATCHES_PER_WORKER * workers)
     try:
         driver = _Driver(game, seed)
-        driver.run(warm_up_s)
+        driver.run(warm_up * workers)
         before = (driver.decisions, driver.battles, time.monotonic(), time.process_time(), game.stats())
-        driver.run(seconds)
+        driver.run(decisions * workers)
         after = game.stats()
         wall, own = time.monotonic() - before[2], time.process_time() - before[3]
     finally:
@@ -123,6 +124,8 @@ def baseline(python: str, config: VgcConfig, battles: int, decisions_per_battle:
         client = subprocess.Popen(  # noqa: S603 - our own script
             [python, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
+        deadline = threading.Timer(BASELINE_S, client.kill)  # then the next line that is read is empty
+        deadline.start()
         try:
             assert client.stdin is not None and client.stdout is not None
             client.stdin.write(json.dumps(request))
@@ -131,13 +134,13 @@ def baseline(python: str, config: VgcConfig, battles: int, decisions_per_battle:
             began, before = time.monotonic(), _tree_cpu_s(process.pid)
             answer = json.loads(_expect(client.stdout.readline(), "{"))
             wall, server = time.monotonic() - began, _tree_cpu_s(process.pid) - before
-            memory = 0
         finally:
+            deadline.cancel()
             client.kill()
             client.wait()
             client.stdout.close()
     done = answer["battles"]
-    return Speed("poke-env websocket", 0, done * decisions_per_battle, done, wall, server + answer["cpu_s"], memory)
+    return Speed("poke-env websocket", 0, done * decisions_per_battle, done, wall, server + answer["cpu_s"], 0)
 
 
 def _expect(line: str, start: str) -> str:
@@ -177,7 +180,7 @@ def _configure(home: Path) -> None:
     text = (home / "config" / "config-example.js").read_text("utf-8")
     text += "\nexports.bindaddress = '127.0.0.1';\nexports.loginserver = 'http://127.0.0.1:9/';\n"
     (home / "config" / "config.js").write_text(text, "utf-8")
-    for name in ("logs", "databases", "config/chat-plugins"):
+    for name in ("logs/repl", "databases", "config/chat-plugins"):
         (home / name).mkdir(parents=True, exist_ok=True)
 
 
@@ -215,11 +218,11 @@ def _tree_cpu_s(root: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def bench(seconds: float = 30.0, config: VgcConfig | None = None, progress: Progress = print) -> dict[str, Any]:
+def bench(decisions: int = 20_000, config: VgcConfig | None = None, progress: Progress = print) -> dict[str, Any]:
     """One and two workers, and the baseline between them when its Python is named; a JSON object with a ratio."""
     config = config or VgcConfig()
     python = os.environ.get(BASELINE_PYTHON)
-    speeds = [_told(measure(1, seconds, config), progress)]
+    speeds = [_told(measure(1, decisions, config), progress)]
     per_battle = speeds[0].decisions / max(speeds[0].battles, 1)
     ratio = None
     if python and Path("/proc").is_dir():
@@ -229,7 +232,7 @@ def bench(seconds: float = 30.0, config: VgcConfig | None = None, progress: Prog
         speeds.append(other)
     else:
         progress(f"no baseline: set {BASELINE_PYTHON} to a Python that has poke-env 0.16.1 (Linux)")
-    speeds.append(_told(measure(2, seconds, config), progress))
+    speeds.append(_told(measure(2, decisions, config), progress))
     return {
         "game": "vgc", "format": config.format, "simulator": SIMULATOR, "observation_size": make_spec(config).obs_size,
         "decisions_per_battle": round(per_battle, 2), "ratio_to_poke_env": ratio,

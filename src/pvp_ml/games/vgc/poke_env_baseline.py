@@ -40,6 +40,8 @@ def make_players(request: dict) -> list:
             max_concurrent_battles=request["concurrent"],
             accept_open_team_sheet=False,
             log_level=logging.CRITICAL,
+            open_timeout=60.0,
+            ping_timeout=None,
         )
         for seat in (1, 2)
     ]
