@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 
 
-def train(*flags: Flags, preset: str = "", seeds: int = 1) -> int:
+def train(*flags: Flags, preset: str = "", seeds: int = 1, detach: bool = False) -> int:
     """Train an agent, or go on with a run of the same name.
+
+    `train cleanup --name X` stops that run (`--name all`: every run), `train show` lists them, `train tensorboard`
+    starts TensorBoard.
 
     Every setting is a flag: --name x --learning-rate 3e-4 --num-envs 256 --total-timesteps 1e7. `pvp-ml config options`
     lists all of them, `pvp-ml config show --preset NAME` prints what a run would use. Ctrl-C saves and leaves; the same
@@ -30,11 +33,16 @@ def train(*flags: Flags, preset: str = "", seeds: int = 1) -> int:
     Args:
         preset: a preset's name or file (`pvp-ml config list`); without one, choose a game with --game
         seeds: train so many runs one after the other, NAME-seed0, NAME-seed1, …; `pvp-ml compare` joins them
+        detach: outlive the terminal; see `pvp-ml jobs`
     """
+    if flags and flags[0] in ACTIONS:
+        return ACTIONS[flags[0]](flags[1:])
     from pvp_ml.run.config import load_config
 
     config = load_config(preset, flags, Path.cwd())
     require_torch()
+    if detach:
+        return train_detached(config, flags, preset, seeds)
     if seeds == 1:
         return train_one(config)
     for seed in range(seeds):
@@ -43,6 +51,52 @@ def train(*flags: Flags, preset: str = "", seeds: int = 1) -> int:
         if code:
             return code
     return 0
+
+
+def train_detached(config: Config, flags: Sequence[str], preset: str, seeds: int) -> int:
+    """The same command in a process of its own; returns at once."""
+    from pvp_ml.run.jobs import read_job, start_detached
+    from pvp_ml.run.store import RunStore
+
+    store = RunStore(Path(config.run.directory), config.run.name)
+    if store.path.is_dir() and (running := read_job(store.path).process):
+        raise UserError(f"run '{config.run.name}' is training already (process {running.pid})", "choose another --name")
+    words = [*(("--preset", preset) if preset else ()), "--seeds", str(seeds), *flags, "--tracking.view", "lines"]
+    job = start_detached(store, words)
+    print(f"run '{job.name}' trains on its own; look: pvp-ml jobs logs {job.name} · stop: pvp-ml jobs stop {job.name}")
+    return 0
+
+
+def _cleanup(flags: Sequence[str]) -> int:
+    from pvp_ml.cli.jobs import app
+
+    words = [word for word in flags if word != "--name"]
+    if "--name" not in flags or not words:
+        raise UserError("cleanup needs a run", "train cleanup --name NAME, or --name all")
+    app(["stop", *words], exit_on_error=False, print_error=False, result_action="return_value")
+    return 0
+
+
+def _show(flags: Sequence[str]) -> int:
+    from pvp_ml.cli.jobs import app
+
+    app(["list", *flags], exit_on_error=False, print_error=False, result_action="return_value")
+    return 0
+
+
+def _tensorboard(flags: Sequence[str]) -> int:
+    from pvp_ml.cli.tensorboard import tensorboard
+
+    tensorboard()
+    return 0
+
+
+ACTIONS: dict[str, Callable[[Sequence[str]], int]] = {
+    "cleanup": _cleanup,
+    "show": _show,
+    "tensorboard": _tensorboard,
+}
+"""What the ancestor's `train` did besides training."""
 
 
 def train_one(config: Config) -> int:

@@ -1,0 +1,75 @@
+"""`pvp-ml tensorboard`: one server for all runs, on this machine only."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from pvp_ml.errors import UserError
+from pvp_ml.run.jobs import Identity
+
+FIRST_PORT, PORTS = 6006, 50
+RECORD = ".server.json"
+
+
+def tensorboard(*, logdir: str = "tensorboard", port: int = 0, wait: bool = False) -> None:
+    """Start TensorBoard on the loopback address, or say where it already runs.
+
+    Args:
+        logdir: where runs write their event files
+        port: 0 = 6006 or the next free one
+        wait: stay in the foreground until Ctrl-C
+    """
+    folder = Path(logdir)
+    folder.mkdir(parents=True, exist_ok=True)
+    running = _running(folder)
+    if running:
+        print(f"TensorBoard: http://127.0.0.1:{running}/")
+        return
+    chosen = port or _free_port()
+    command = [
+        sys.executable,
+        "-m",
+        "tensorboard.main",
+        "--logdir",
+        str(folder),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(chosen),
+    ]
+    with (folder / "server.log").open("ab") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
+    who = Identity.of(process.pid)
+    (folder / RECORD).write_text(json.dumps({"pid": who.pid, "start": who.start, "host": who.host, "port": chosen}))
+    print(f"TensorBoard: http://127.0.0.1:{chosen}/ (process {process.pid})")
+    if wait:
+        with contextlib.suppress(KeyboardInterrupt):
+            process.wait()
+        process.terminate()
+        return
+    time.sleep(0.5)
+    if process.poll() is not None:
+        raise UserError(f"TensorBoard did not start; see {folder / 'server.log'}", "pip install 'pvp-ml[train]'")
+
+
+def _running(folder: Path) -> int:
+    """The port of the server that was started for this folder and still lives, or 0."""
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        record = json.loads((folder / RECORD).read_text())
+        if Identity(int(record["pid"]), str(record["start"]), str(record["host"])).is_alive:
+            return int(record["port"])
+    return 0
+
+
+def _free_port() -> int:
+    for port in range(FIRST_PORT, FIRST_PORT + PORTS):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise UserError(f"ports {FIRST_PORT} to {FIRST_PORT + PORTS - 1} are all taken", "choose one with --port")

@@ -1,0 +1,84 @@
+"""Jobs: detached runs that outlive their starter, listed truthfully, stopped for good."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from pvp_ml.cli import run
+from pvp_ml.run.jobs import Identity, find_job, list_jobs, read_job, stop_job
+from pvp_ml.run.store import RunStore
+
+TINY = ["--env.name", "connect4", "--env.matches", "8", "--ppo.n-steps", "16", "--ppo.batch-size", "64", "--run.shards",
+        "2", "--network.trunk", "[8]", "--eval.matches", "4", "--tracking.tensorboard", "false", "--name", "far",
+        "--total-timesteps", "1000000000"]  # fmt: skip
+
+
+def wait_for(condition, seconds: float = 120.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "took too long"
+        time.sleep(0.2)
+
+
+def test_an_identity_is_not_fooled_by_a_recycled_pid():
+    me = Identity.of(os.getpid())
+    assert me.is_alive
+    assert not Identity(me.pid, "1", me.host).is_alive
+    child = subprocess.Popen([sys.executable, "-c", "pass"])
+    gone = Identity.of(child.pid)
+    time.sleep(0.5)
+    assert not gone.is_alive, "a zombie does not run"
+    child.wait()
+    assert not gone.is_alive
+
+
+def test_a_detached_run_is_listed_stopped_and_goes_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    experiments = tmp_path / "experiments"
+    assert run(["train", *TINY, "--detach"]) == 0
+    try:
+        wait_for(lambda: read_job(experiments / "far").steps > 0)
+        job = find_job(experiments, "far")
+        assert job.state == "running"
+        assert run(["train", *TINY, "--detach"]) == 2, "a second one is refused"
+        capsys.readouterr()
+        assert run(["train", "show", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)[0]["state"] == "running"
+        assert run(["train", "cleanup", "--name", "far"]) == 0
+        assert "stopped far" in capsys.readouterr().out
+    finally:
+        for leftover in list_jobs(experiments):
+            stop_job(leftover, 1.0)
+    job = find_job(experiments, "far")
+    assert job.state == "stopped"
+    saved = RunStore(experiments, "far").latest()
+    assert saved is not None
+    assert saved.step > 0, "SIGTERM saved"
+    assert run(["jobs", "logs", "far"]) == 0
+    assert run(["jobs", "stop", "far"]) == 0
+    assert "not running" in capsys.readouterr().out
+    assert run(["jobs", "stop", "nobody"]) == 2
+    assert run(["jobs", "stop", "../x"]) == 2
+
+
+def test_a_run_killed_with_minus_nine_is_told_as_stopped(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    experiments = tmp_path / "experiments"
+    assert run(["train", *TINY, "--detach"]) == 0
+    wait_for(lambda: read_job(experiments / "far").steps > 0)
+    job = find_job(experiments, "far")
+    assert job.process is not None
+    os.kill(job.process.pid, signal.SIGKILL)
+    wait_for(lambda: read_job(experiments / "far").state == "stopped", 20.0)
+
+
+@pytest.mark.parametrize("name", ["all", "../x", "a/b"])
+def test_bad_names_are_refused(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    assert run(["train", *TINY[:-4], "--name", name, "--total-timesteps", "10"]) == 2
+    assert not (tmp_path / "experiments").exists()
