@@ -46,6 +46,9 @@ MAX_WEIGHT_BYTES = 240 << 20
 LOAD_ON_TRUST_BYTES = 8 << 20
 """A longer weight file is read through once before any of it is kept."""
 
+_HASHED_ALWAYS = frozenset({"trunk", "activation", "critic", "critic_trunk", "privileged", "heads", "head_layers",
+                            "embedding", "encoder", "pooling", "frames", "memory", "win_head", "clip"})  # fmt: skip
+
 Array = npt.NDArray[Any]
 Source = Path | bytes
 
@@ -150,13 +153,24 @@ def _frozen(array: Array, dtype: npt.DTypeLike) -> Array:
 def content_hash(network: NetworkConfig, interface: Interface, tensors: Mapping[str, Array],
                  normalizer: Mapping[str, Array]) -> str:  # fmt: skip
     """SHA-256 (hex) of everything that decides how the policy plays; free of how the file is written."""
-    sha = hashlib.sha256(f"{interface.digest}\n{network.model_dump_json()}\n".encode())
+    sha = hashlib.sha256(f"{interface.digest}\n{_network_text(network)}\n".encode())
     for group, arrays in (("policy", tensors), ("normalizer", normalizer)):
         for name in sorted(arrays):
             array = np.ascontiguousarray(arrays[name])
             sha.update(f"{group}/{name} {array.dtype.str} {array.shape}\n".encode())
             sha.update(array.data)
     return sha.hexdigest()
+
+
+def _network_text(network: NetworkConfig) -> str:
+    """The configuration as it is hashed: a setting that format 1 did not have yet counts only when it is used."""
+    every, changed = network.model_dump(mode="json"), network.model_dump(mode="json", exclude_defaults=True)
+    return json.dumps({k: every[k] for k in every if k in _HASHED_ALWAYS or k in changed}, separators=(",", ":"))
+
+
+def model_name(path: Path) -> str:
+    """What a model file is called: its name without .zip, or its run's name when it is a run's model.zip."""
+    return path.resolve().parent.name if path.stem == "model" else path.stem
 
 
 def default_card(metadata: Metadata) -> str:

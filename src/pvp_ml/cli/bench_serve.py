@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pvp_ml.bundle import make_bundle, read_metadata, write_bundle
+from pvp_ml.bundle import make_bundle, model_name, read_metadata, write_bundle
 from pvp_ml.cli.bench import BASELINES, AsJson, check
 from pvp_ml.games import registry
 from pvp_ml.network import NetworkConfig, normalizer_shapes, tensor_shapes
@@ -49,7 +49,7 @@ def serve(*, game: str = "nh", network: Literal["default", "ancestor"] = "defaul
     with tempfile.TemporaryDirectory() as folder:
         path = model or _random_model(Path(folder) / f"{network}.zip", game, SHAPES[network])
         rows = _measure(path, clients, seconds, repeats)
-    result = _summary(f"serve/{path.stem}", rows, repeats)
+    result = _summary(f"serve/{model_name(path)}", rows, repeats)
     if as_json:
         print(json.dumps(result))
         return
@@ -82,7 +82,7 @@ def _lines(name: str, interface: Interface) -> list[bytes]:
 
 
 def _measure(path: Path, clients: Sequence[int], seconds: float, repeats: int) -> list[dict[str, Any]]:
-    lines = _lines(path.stem, read_metadata(path)[1])
+    lines = _lines(model_name(path), read_metadata(path)[1])
     commands = {"ours": [sys.executable, "-c", _SERVE.format(str(path))]}
     if EAGER.is_file():
         commands["eager"] = [sys.executable, str(EAGER), str(path), "0"]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml import places, players
-from pvp_ml.bundle import Bundle, read_bundle
+from pvp_ml.bundle import Bundle, model_name, read_bundle
 from pvp_ml.errors import UserError
 from pvp_ml.match import IDLE, RESTING, AsyncVecGame, Bot, External, MatchPlan, StepBuffers, VecGame
 from pvp_ml.players import BundlePlayer, Player
@@ -62,7 +62,7 @@ def find_contestant(name: str, spec: GameSpec, working_directory: Path, greedy: 
             f"'{name}' is neither a bot of '{spec.name}', nor a scripted player, nor a model file",
             f"bots: {bots}; players: {', '.join(players.names())}; models: `pvp-ml model list`",
         )
-    return Contestant.of_bundle(path.stem, read_bundle(path), greedy)
+    return Contestant.of_bundle(model_name(path), read_bundle(path), greedy)
 
 
 def evaluate(game: VecGame | AsyncVecGame, first: Contestant, second: Contestant, matches: int, seed: int = 0,

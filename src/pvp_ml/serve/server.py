@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pvp_ml import players
-from pvp_ml.bundle import Bundle, read_bundle
+from pvp_ml.bundle import Bundle, model_name, read_bundle
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.serve.engine import Engine
@@ -59,7 +59,7 @@ class Shelf:
         found: dict[str, Path] = {}
         listed = sorted(self._config.models_dir.glob("*.zip")) if self._config.models_dir else []
         for path in (*self._config.models, *listed):
-            found.setdefault(path.stem, path)
+            found.setdefault(model_name(path), path)
         return found
 
     def load(self) -> None:
