@@ -62,6 +62,7 @@ class AsyncCollector(Collector):
                 raise UserError(f"game '{self.spec.name}' gave no answer for {STALL_S:.0f} s", "see its log")
             received = perf_counter()
             rows = self._inbox.match[:count].astype(np.intp)
+            self.inspector.check(self._inbox, rows, follow=False)
             collected += self._receive(rows, report)
             settled = perf_counter()
             self._decide_rows(rows)
@@ -103,6 +104,7 @@ class AsyncCollector(Collector):
         new = np.flatnonzero(box.serial[:count] != self.lanes.serial[rows])
         if len(new):
             self.lanes.seat(rows[new], box.serial[new])
+            self.inspector.seated()
         r.seated[stage, rows] = self.lanes.trainee[rows]
         r.owner[stage, rows] = np.where(r.acting[stage, rows], self.lanes.trainee[rows], NOBODY)
         return int(acted.sum())

@@ -22,6 +22,7 @@ from pvp_ml.rl.rollout import NOBODY, Rollout, RolloutShape
 from pvp_ml.sampling import Choice
 from pvp_ml.selfplay.deciders import Deciders
 from pvp_ml.selfplay.handicaps import blur, idle_when_late, normal_noise
+from pvp_ml.selfplay.inspection import Inspector, LyingGameError
 from pvp_ml.selfplay.kernels_lanes import row_keys
 from pvp_ml.selfplay.lanes import Lanes, Outcome
 from pvp_ml.selfplay.plans import PlanSource
@@ -71,6 +72,8 @@ class Collector:
             )
         )
         self.lanes = Lanes(spec, m, deciders)
+        self.inspector = Inspector(spec, self.lanes)
+        self._every = np.arange(m)
         self._step = StepBuffers.allocate(spec, m)
         self._buffers = [self._view(t) for t in range(steps + 2)]
         self._keys = np.zeros((m, spec.seats), np.uint64)
@@ -106,7 +109,7 @@ class Collector:
             before = perf_counter()
             self._decide(t)
             decided = perf_counter()
-            self.game.step(self.rollout.actions[t], self._buffers[t + 1])
+            self._play(t)
             played = perf_counter()
             self._settle(t, report)
             report.split.infer += decided - before
@@ -117,11 +120,22 @@ class Collector:
         report.split.infer += perf_counter() - before
         return report
 
+    def _play(self, t: int) -> None:
+        try:
+            self.game.step(self.rollout.actions[t], self._buffers[t + 1])
+        except (ValueError, TypeError, IndexError, KeyError, ArithmeticError) as error:
+            playing = np.sort(self.lanes.serial)
+            raise LyingGameError(
+                f"game '{self.spec.name}' failed in a step of matches {playing[0]}…{playing[-1]}: {error!r}"[:500],
+                f"check the game with `pvp-ml game check {self.spec.name}`",
+            ) from error
+
     def _start(self) -> None:
         self._top_up()
         out = self._buffers[1]
         self.game.start(out)
-        self.lanes.seat(np.arange(self.game.matches), out.serial)
+        self.lanes.seat(self._every, out.serial)
+        self.inspector.check(out, self._every, steps=0)
         self._own(1)
         self.is_started = True
 
@@ -202,15 +216,12 @@ class Collector:
     def _refuse_empty(self, empty: int, rows: npt.NDArray[np.intp]) -> None:
         if empty >= 0:
             row, seat = divmod(int(rows[empty]), self.spec.seats)
-            raise UserError(
-                f"game '{self.spec.name}', match {self.lanes.serial[row]} (seed {self.lanes.seed[row]}), seat {seat}: "
-                "a head without fallback has no legal choice",
-                f"check the game with `pvp-ml game check {self.spec.name}`",
-            )
+            self.inspector.report(row, f"seat {seat}: rules and mask leave a head without fallback no choice")
 
     def _settle(self, t: int, report: Report) -> None:
         """Book what step t paid and which matches it stopped; seat the next ones."""
         r, out = self.rollout, self._buffers[t + 1]
+        self.inspector.check(out, self._every)
         self.mixer.mix(out.reward, out.signals, r.reward[t])
         report.terms += out.reward.sum((0, 1), dtype=np.float64)
         self.lanes.note(r.reward[t], out.signals)
@@ -219,6 +230,7 @@ class Collector:
             self._stop(t, row, out, row, report)
         if len(stopped):
             self.lanes.seat(stopped, out.serial[stopped])
+            self.inspector.seated()
         self._own(t + 1)
 
     def _stop(self, t: int, row: int, out: StepBuffers, at: int, report: Report) -> None:
@@ -239,6 +251,7 @@ class Collector:
             r.finals.obs.append(out.final_obs[at].copy())
             r.finals.privileged.append(out.final_privileged[at].copy())
         report.outcomes.append(self.lanes.stop(row, out, at))
+        self.inspector.finished(1)
 
     def _bootstrap(self, last: int) -> None:
         """Values where the rollout was cut: the observation after it, and the finals of truncated matches."""

@@ -53,7 +53,8 @@ class Lanes:
         self.greedy: npt.NDArray[np.bool_] = np.zeros(shape, np.bool_)
         self.delay: FloatArray = np.zeros(shape, np.float32)
         self.noise: FloatArray = np.zeros(shape, np.float32)
-        self.is_void: npt.NDArray[np.bool_] = np.zeros(matches, np.bool_)  # an opponent could not be loaded
+        self.is_void: npt.NDArray[np.bool_] = np.zeros(matches, np.bool_)
+        self.fault: npt.NDArray[np.int32] = np.zeros(matches, np.int32)  # why a match is void: Fault
         self.score: FloatArray = np.zeros(shape, np.float32)
         self._plans: dict[int, MatchPlan] = {}
         self._folds = SignalFolds(spec, matches)
@@ -72,6 +73,7 @@ class Lanes:
             self.slot[row] = UNDECIDED
             self.trainee[row] = NOBODY
             self.greedy[row] = self.is_void[row] = False
+            self.fault[row] = Fault.NONE
             self.delay[row] = self.noise[row] = 0.0
             if serial != RESTING:
                 plan = self._plans[serial]
@@ -84,7 +86,7 @@ class Lanes:
             self.slot[row, seat] = self._deciders.slot(occupant)
         except UserError as error:  # one rotten file must not stop a run: the match counts for nobody
             log.warning("match %d is void: %s", int(self.serial[row]), error)
-            self.is_void[row] = True
+            self.is_void[row], self.fault[row] = True, Fault.CRASHED
         match occupant:
             case Live(trainee):
                 self.trainee[row, seat] = self._deciders.trainees.index(trainee)
@@ -108,11 +110,15 @@ class Lanes:
             result=tuple(int(r) for r in out.result[at]),
             score=tuple(float(x) for x in self.score[row]),
             truncated=bool(out.truncated[at]),
-            fault=int(out.faults[at]) or int(Fault.CRASHED if self.is_void[row] else Fault.NONE),
+            fault=int(out.faults[at]) or int(self.fault[row]),
             signals=self._folds.of(row, int(self.clock[row])),
         )
         self.score[row] = 0.0
         return outcome
+
+    def is_expected(self, serial: int) -> bool:
+        """Whether that match was planned and has not stopped."""
+        return serial in self._plans
 
     def is_held_out(self, row: int) -> bool:
         """Whether the row's match only measures the win head; decided by its seed."""
@@ -129,7 +135,7 @@ class Lanes:
 
     def state(self) -> dict[str, npt.NDArray[np.generic]]:
         """The arrays that a resumed run needs besides the plans."""
-        names = ("serial", "clock", "score", "is_void")
+        names = ("serial", "clock", "score", "is_void", "fault")
         kept = {name: getattr(self, name).copy() for name in names} | {"folded": self._folds.value.copy()}
         return kept | {f"recall/{key}": array for key, array in self.recall.state().items()}
 
@@ -141,5 +147,7 @@ class Lanes:
         self.clock[:] = state["clock"]
         self.score[:] = state["score"]
         self.is_void |= state["is_void"].astype(np.bool_)
+        self.fault[:] = state["fault"]
+        self.trainee[self.fault == Fault.BAD_DATA] = NOBODY
         self._folds.value[:] = state["folded"]
         self.recall.restore({k.removeprefix("recall/"): a for k, a in state.items() if k.startswith("recall/")})
