@@ -42,6 +42,21 @@ def curves(
     _save(figure, path)
 
 
+def scores(path: Path, lines: Sequence[tuple[str, float, float, float]], title: str) -> None:
+    """One line per (label, score, low, high), the first on top; the middle of the scale is an even match."""
+    figure, axes = _figure(7.0, 1.2 + 0.28 * len(lines))
+    for row, (_, score, low, high) in enumerate(lines):
+        axes.plot([low, high], [row, row], color="tab:blue", linewidth=4, alpha=0.35, solid_capstyle="butt")
+        axes.plot([score], [row], "o", color="tab:blue", markersize=4)
+    axes.axvline(0.5, color="grey", linewidth=0.8, linestyle="--")
+    axes.set_yticks(range(len(lines)), [label for label, *_ in lines], fontsize=8)
+    axes.set_xlim(0.0, 1.0)
+    axes.invert_yaxis()
+    axes.set_title(title, fontsize=10)
+    axes.grid(axis="x", alpha=0.3)
+    _save(figure, path)
+
+
 def _figure(width: float, height: float) -> tuple[Any, Any]:
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg

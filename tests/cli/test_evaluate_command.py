@@ -61,3 +61,12 @@ def test_the_games_settings_are_flags(capsys):
 def test_table_for_people(capsys):
     assert run(["eval", "--model", "random", "--game", "kuhn", "--against", "random", "--matches", "20"]) == 0
     assert "95 % interval" in " ".join(capsys.readouterr().out.split())
+
+
+def test_actions_and_a_picture(tmp_path, capsys):
+    picture = tmp_path / "new" / "scores.png"
+    words = ["eval", "--model", "player:random", "--game", "connect4", "--matches", "20", "--against", "tactician"]
+    assert run([*words, "--scenario", "all", "--actions", "--plot", str(picture)]) == 0
+    told = capsys.readouterr().out
+    assert "column: 1" in told and "stones (sum stones)" in told and "seat0-starts" in told
+    assert picture.read_bytes()[:4] == b"\x89PNG" and picture.stat().st_size > 5000

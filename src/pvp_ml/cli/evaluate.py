@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +27,25 @@ from pvp_ml.selfplay.tally import TABLE_HEADER, Evaluation
 Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """How the results are told.
+
+    Attributes:
+        json: print one JSON object per opponent and nothing else
+        actions: also tell how often each choice was taken, and the game's signals
+        plot: draw the scores with their intervals into this file (.png, .svg, .pdf)
+    """
+
+    json: Annotated[bool, Parameter(negative="")] = False
+    actions: Annotated[bool, Parameter(negative="")] = False
+    plot: Path | None = None
+
+
+_PLAIN = Output()
+
+
 def evaluate(
     *flags: Flags,
     model: Annotated[str, Parameter(alias=("--model-path", "--player", "--plugin"))],
@@ -35,7 +55,7 @@ def evaluate(
     scenario: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
     greedy: Annotated[bool, Parameter(alias="--deterministic")] = False,
     seed: int = 0,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    output: Output = _PLAIN,
 ) -> None:
     """Play matches and report win rates: seats swapped, seeds paired, 95 % intervals (Wilson; a tie is half a point).
 
@@ -49,7 +69,6 @@ def evaluate(
         scenario: scenarios to play in turn, or `all`; default: the game's first
         greedy: models play their preferred choice instead of sampling
         seed: the same seed gives the same matches
-        as_json: print one JSON object per opponent and nothing else
     """
     here = Path.cwd()
     kind = registry.find(game or game_of(model, here))
@@ -58,12 +77,16 @@ def evaluate(
     first = find_contestant(model, spec, here, greedy)
     names = against or ["random", *(bot for bot in spec.bots if bot != "random")]
     rivals = [find_contestant(name, spec, here, greedy) for name in names]
+    results = []
     for rival in rivals:
-        result = _play(kind, settings, (first, rival), matches, seed, scenario or [], quiet=as_json)
-        if as_json:
+        result = _play(kind, settings, (first, rival), matches, seed, scenario or [], quiet=output.json)
+        results.append(result)
+        if output.json:
             print(json.dumps(result.to_json()))
         else:
-            show(result)
+            show(result, output.actions)
+    if output.plot is not None:
+        draw(output.plot, results)
 
 
 def game_of(model: str, working_directory: Path) -> str:
@@ -86,13 +109,39 @@ def game_settings(kind: GameType, flags: tuple[str, ...]) -> GameConfig:
     return read_settings(kind.config, read_flags(flags, options, aliases))
 
 
-def show(result: Evaluation) -> None:
+def show(result: Evaluation, with_actions: bool = False) -> None:
     """A table for people."""
     title = f"{result.first} against {result.second} at {result.game}, seed {result.seed}"
     table = Table(*TABLE_HEADER, title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for row in result.rows():
         table.add_row(*row)
     Console().print(table)
+    if with_actions:
+        _show_actions(result)
+
+
+def _show_actions(result: Evaluation) -> None:
+    table = Table("choice", result.first, result.second, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for head, choices in result.choices.items():
+        for choice, (first, second) in choices.items():
+            table.add_row(f"{head}: {choice}", f"{first:.1%}", f"{second:.1%}")
+    table.add_section()
+    for signal, first, second in result.signals:
+        table.add_row(
+            f"{signal.name} ({signal.fold} {signal.unit})".replace(" )", ")"), f"{first:.3g}", f"{second:.3g}"
+        )
+    Console().print(table)
+
+
+def draw(path: Path, results: list[Evaluation]) -> None:
+    """All scores and their intervals, opponent by opponent."""
+    from pvp_ml.plots import scores
+
+    lines = []
+    for result in results:
+        parts = [result.total, *(result.by_scenario if len(result.by_scenario) > 1 else ()), *result.by_team]
+        lines += [(f"{result.second}: {tally.label}", tally.score, *tally.interval) for tally in parts]
+    scores(path, lines, f"{results[0].first} at {results[0].game}: share of points, 95 % intervals")
 
 
 def _play(
