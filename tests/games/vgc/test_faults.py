@@ -117,7 +117,7 @@ def test_fifty_stops(build):
 def test_the_default_deadline_is_below_the_bar(build):
     from pvp_ml.games.vgc.config import VgcConfig
 
-    assert VgcConfig().stall_s + 1.0 <= DETECT_S
+    assert 1.5 * VgcConfig().stall_s + 1.0 <= DETECT_S  # a worker that stops in the middle of a silence
 
 
 @pytest.mark.parametrize("how", ["exit", "SIGKILL"])

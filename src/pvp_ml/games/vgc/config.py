@@ -35,7 +35,7 @@ class VgcConfig(GameConfig):
     )
     speedup: bool = Field(True, description="use the checked run-time speed-up of the simulator")
     stall_s: float = Field(
-        8.0, gt=0.5, le=600, description="seconds without an answer after which a worker is replaced"
+        6.0, gt=0.5, le=600, description="seconds without an answer after which a worker is replaced"
     )
     log_folder: str = Field("", description="folder for Showdown logs of finished matches; empty = none are kept")
 

@@ -22,6 +22,7 @@ from pvp_ml.spec import GameSpec
 
 START_S = 90.0
 MOST_DEATHS = 5
+STARVING = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class Crew:
         self._waiting = np.zeros(count, np.int64)  # rows that each worker still owes
         self._since = np.zeros(count)  # time of its last sign of life, or of the first unanswered send
         self._greeted = np.zeros(count, np.bool_)
+        self._samples: list[tuple[float, float] | None] = [None] * count  # (time, CPU seconds) while a worker is silent
         self._workers: list[NodeWorker] = []
         self._finalizer = weakref.finalize(self, _end_all, self._workers)
         for number in range(count):
@@ -139,12 +141,26 @@ class Crew:
         return None
 
     def _silent(self) -> Iterator[Lost]:
-        """Replace workers that owe an answer for too long."""
+        """Replace workers that owe an answer for too long. One that only waits for its share of the CPU gets more time.
+
+        A stopped worker uses no CPU, a battle that never ends uses all of it; on a crowded machine a sound worker uses
+        a little, and is given up to STARVING times the deadline.
+        """
         now = time.monotonic()
-        for number in range(len(self._workers)):
+        for number, worker in enumerate(self._workers):
             limit = self._stall_s if self._greeted[number] else START_S
-            owes = self._waiting[number] > 0 or not self._greeted[number]
-            if owes and now - self._since[number] > limit:
+            silence = now - self._since[number]
+            if silence <= limit / 2 or not (self._waiting[number] or not self._greeted[number]):
+                self._samples[number] = None
+                continue
+            sample = self._samples[number]
+            if sample is None or now - sample[0] < limit / 2:
+                self._samples[number] = sample or (now, worker.cpu_s())
+                continue
+            used = worker.cpu_s() - sample[1]
+            if 0 < used < limit / 8 and silence < STARVING * limit:
+                self._samples[number] = (now, worker.cpu_s())
+            else:
                 yield self._replace(number, Fault.STALLED)
 
     def _replace(self, number: int, fault: Fault) -> Lost:

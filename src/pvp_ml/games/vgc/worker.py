@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import os
 import queue
 import subprocess
 import sys
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pvp_ml.games.vgc.frames import Ask, frame, json_frame, read_frame
@@ -57,6 +59,14 @@ class NodeWorker:
     def pid(self) -> int:
         """Of the Node process."""
         return self.process.pid
+
+    def cpu_s(self) -> float:
+        """CPU seconds that the process has used, where the system tells (Linux); else 0."""
+        try:
+            fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     @property
     def last_words(self) -> str:
