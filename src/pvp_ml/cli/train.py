@@ -16,11 +16,15 @@ from pvp_ml.selfplay.tally import Evaluation
 
 if TYPE_CHECKING:
     from pvp_ml.run.config import Config
+    from pvp_ml.run.resume import Start
 
 Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 
 
-def train(*flags: Flags, preset: str = "", seeds: int = 1, detach: bool = False) -> int:
+def train(
+    *flags: Flags, preset: str = "", seeds: int = 1, detach: bool = False, resume: str = "", milestone: str = "",
+    warm_start: str = "",
+) -> int:  # fmt: skip
     """Train an agent, or go on with a run of the same name.
 
     `train cleanup --name X` stops that run (`--name all`: every run), `train show` lists them, `train tensorboard`
@@ -34,6 +38,9 @@ def train(*flags: Flags, preset: str = "", seeds: int = 1, detach: bool = False)
         preset: a preset's name or file (`pvp-ml config list`); without one, choose a game with --game
         seeds: train so many runs one after the other, NAME-seed0, NAME-seed1, …; `pvp-ml compare` joins them
         detach: outlive the terminal; see `pvp-ml jobs`
+        resume: continue from this checkpoint folder instead of the run's newest checkpoint
+        milestone: continue from this milestone of the run (`Phase1-BallTouching/025M`)
+        warm_start: begin a new run with what fits of this model or checkpoint; says what it left out
     """
     if flags and flags[0] in ACTIONS:
         return ACTIONS[flags[0]](flags[1:])
@@ -43,11 +50,14 @@ def train(*flags: Flags, preset: str = "", seeds: int = 1, detach: bool = False)
     require_torch()
     if detach:
         return train_detached(config, flags, preset, seeds)
+    from pvp_ml.run.resume import Start
+
+    start = Start(resume, milestone, warm_start)
     if seeds == 1:
-        return train_one(config)
+        return train_one(config, start)
     for seed in range(seeds):
         named = {"name": f"{config.run.name}-seed{seed}", "seed": config.run.seed + seed}
-        code = train_one(config.model_copy(update={"run": config.run.model_copy(update=named)}))
+        code = train_one(config.model_copy(update={"run": config.run.model_copy(update=named)}), start)
         if code:
             return code
     return 0
@@ -99,13 +109,13 @@ ACTIONS: dict[str, Callable[[Sequence[str]], int]] = {
 """What the ancestor's `train` did besides training."""
 
 
-def train_one(config: Config) -> int:
+def train_one(config: Config, start: Start) -> int:
     """One run, to its end or until it is stopped; returns the exit code."""
     from pvp_ml.run.session import final_evaluation, open_run
     from pvp_ml.run.trainer import train as loop
 
     console = Console()
-    with open_run(config, console) as run:
+    with open_run(config, console, start) as run:
         if not run.has_more():
             print(
                 f"run '{config.run.name}' has its {run.progress.steps:,} steps; go on with a larger --total-timesteps"

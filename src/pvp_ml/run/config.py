@@ -80,6 +80,10 @@ class RunSection(Section):
     shards: Count = Field(0, description="processes that play and learn in step; 0 = one per core")
     checkpoint_every: Positive = Field(250_000, description="environment steps between checkpoints")
     keep_checkpoints: Annotated[int, Field(ge=2)] = Field(3, description="newest checkpoints that stay on disk")
+    milestone_every: Count = Field(0, description="steps between milestones, which are kept for ever; 0 = none")
+    max_disk_gb: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="refuse to start when checkpoints and milestones would need more; 0 = no limit"
+    )
     early_stopping: Expression | None = Field(
         None, description="stop once this is true, such as `eval_win_rate > 0.95`: metric names with _ for /"
     )

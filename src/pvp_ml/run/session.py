@@ -14,6 +14,7 @@ from pvp_ml.bundle import pack_bundle
 from pvp_ml.errors import UserError
 from pvp_ml.run.config import Config
 from pvp_ml.run.progress import make_view
+from pvp_ml.run.resume import Start
 from pvp_ml.run.store import RunStore
 from pvp_ml.run.tensorboard import TensorBoard
 from pvp_ml.run.tracking import JsonLines, Tracker
@@ -25,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 @contextlib.contextmanager
-def open_run(config: Config, console: Console) -> Iterator[Run]:
+def open_run(config: Config, console: Console, start: Start | None = None) -> Iterator[Run]:
     """A run that may train: locked, resumed from its newest checkpoint, with every sink attached.
 
     Nothing is written before the configuration has proved that it can be played.
@@ -36,7 +37,7 @@ def open_run(config: Config, console: Console) -> Iterator[Run]:
     with contextlib.closing(Run(config, store, Tracker())) as run:
         store.create()
         with store.lock(time.time()):
-            if run.resume():
+            if run.resume(start):
                 log.info("going on with run '%s' at %d steps", config.run.name, run.progress.steps)
             store.export("config.yml", config.to_yaml().encode())
             attach_sinks(run, console)

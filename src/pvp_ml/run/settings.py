@@ -64,6 +64,8 @@ def explain(error: ValidationError, model: type[BaseModel], layer: Layer, prefix
     if isinstance(cause, UserError):
         return UserError(f"{where}: {key} = {value}: {cause.message}{more}", cause.hint)
     reason = str(cause) if cause is not None else _lower(first["msg"])
+    if cause is not None and isinstance(first["input"], Mapping):
+        return UserError(f"{key}: {reason}{more}", "its settings contradict one another, see TRAIN_OPTIONS.md")
     return UserError(f"{where}: {key} = {value}: {reason}{more}", "see TRAIN_OPTIONS.md")
 
 

@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 FORMAT = 1
 MANIFEST = "manifest.json"
 HEAD = "HEAD"
+NOTES = "meta.json"
 MAX_FAILED_SAVES = 3
 _MAX_MANIFEST_BYTES = 1 << 20
 _FOLDER = re.compile(r"ckpt-(\d{6,12})-(\d{1,18})")
@@ -156,24 +157,29 @@ class RunStore:
                 log.warning("skipping %s: %s", path.name, damage.message)
         return None
 
-    def mark(self, label: str, source: Path | None = None) -> Path:
-        """Keep a checkpoint (default: the newest that verifies) for ever as milestones/<label>, by links or copies."""
-        target = self.milestones / _check_name("milestone", label)
+    def mark(self, label: str, source: Path | None = None, notes: Mapping[str, Any] | None = None) -> Path:
+        """Keep a checkpoint (default: the newest that verifies) for ever as milestones/<label>, by links or copies.
+
+        A label may have two parts (`Phase1-BallTouching/025M`). `notes` go into meta.json beside the files.
+        """
+        target = self._milestone_path(label)
         if target.exists():
             raise UserError(f"run '{self.path.name}' already has a milestone '{label}'", "choose another label")
         found = load(source) if source else self.latest()
         if found is None:
             raise UserError(f"run '{self.path.name}' has no checkpoint to keep", "save one first")
         self.create()
-        aside = target.with_name(f"{label}.tmp-{os.getpid()}")
+        aside = target.with_name(f"{target.name}.tmp-{os.getpid()}")
         self._disk.remove_folder(aside)
         try:
+            target.parent.mkdir(parents=True, exist_ok=True)
             self._disk.make_folder(aside)
             for name in (*found.files, MANIFEST):
                 self._disk.link(found.path / name, aside / name)
+            os.close(self._disk.write(aside / NOTES, json.dumps(dict(notes or {}), indent=1).encode()))
             self._disk.sync_folder(aside)
             self._disk.rename(aside, target)
-            self._disk.sync_folder(self.milestones)
+            self._disk.sync_folder(target.parent)
         except OSError as error:
             self._disk.remove_folder(aside)
             raise SaveError(
@@ -185,12 +191,23 @@ class RunStore:
         """Labels, oldest first."""
         if not self.milestones.is_dir():
             return []
-        folders = [p for p in self.milestones.iterdir() if (p / MANIFEST).is_file() and ".tmp-" not in p.name]
-        return [p.name for p in sorted(folders, key=lambda p: (p.stat().st_mtime_ns, p.name))]
+        found = [p.parent for p in self.milestones.glob(f"**/{MANIFEST}") if ".tmp-" not in p.parent.name]
+        ordered = sorted(found, key=lambda p: (p.stat().st_mtime_ns, p.name))
+        return [p.relative_to(self.milestones).as_posix() for p in ordered]
 
     def milestone(self, label: str) -> Checkpoint:
         """Load and verify a milestone."""
-        return load(self.milestones / _check_name("milestone", label))
+        path = self._milestone_path(label)
+        if not path.is_dir():
+            known = ", ".join(self.milestone_names()) or "none"
+            raise UserError(f"run '{self.path.name}' has no milestone '{label}'", f"there are: {known}")
+        return load(path)
+
+    def _milestone_path(self, label: str) -> Path:
+        parts = label.split("/")
+        if len(parts) > 2:
+            raise UserError(f"milestone label '{label[:120]}' has more than two parts")
+        return self.milestones.joinpath(*(_check_name("milestone", part) for part in parts))
 
     def export(self, name: str, data: bytes) -> Path:
         """Replace <run>/<name> (config.yml, model.zip …) at once: readers see the old file or the new, never a mix."""

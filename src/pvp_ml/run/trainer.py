@@ -29,6 +29,7 @@ from pvp_ml.run.conditions import holds
 from pvp_ml.run.config import Config
 from pvp_ml.run.learning import Learning, Rollouts
 from pvp_ml.run.matches import MatchMetrics
+from pvp_ml.run.resume import Start, differences, find_checkpoint, warm_start
 from pvp_ml.run.store import RunStore
 from pvp_ml.run.tracking import Point, Tracker
 from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant
@@ -54,6 +55,7 @@ def train(run: Run) -> None:
             run.every(run.config.self_play.snapshot_every, run.add_to_league)
             run.every(run.config.eval.every, run.evaluate)
             run.every(run.config.run.checkpoint_every, run.save)
+            run.every(run.config.run.milestone_every, run.mark)
         run.finish()
 
 
@@ -93,10 +95,15 @@ class Run:
         shards.initialise()
         self._matches = MatchMetrics(self.spec)
 
-    def resume(self) -> bool:
-        """Continue from the newest checkpoint of this run; False when there is none."""
-        checkpoint = self.store.latest()
+    def resume(self, start: Start | None = None) -> bool:
+        """Continue from a checkpoint, by default this run's newest; False when it begins from scratch."""
+        start = start or Start()
+        checkpoint = find_checkpoint(self.store, start)
         if checkpoint is None:
+            if start.warm_start:
+                for left in warm_start(self.learning.trainees[MAIN], start.warm_start):
+                    log.info("warm start left out %s", left)
+                self.learning.shards.call("refresh")
             return False
         extra = read_extra(checkpoint.files)
         if extra["phase"] != self.phase:
@@ -105,9 +112,10 @@ class Run:
             self.learning.shards.close()
             self._set_up(extra["phase"])
         if checkpoint.spec_digest != self.spec.game_digest:
+            changed = "; ".join(differences(checkpoint.files, self.config)) or "the game itself"
             raise UserError(
-                f"run '{self.store.path.name}' was made for another version or configuration of '{self.spec.name}'",
-                "use its own config.yml, or another --name",
+                f"run '{self.store.path.name}' was made for another game: {changed}",
+                "use its own config.yml, another --name, or --warm-start",
             )
         progress, self.seconds = unpack(self.learning, checkpoint.files)
         self.progress = self._before = replace(progress, total_steps=self.config.run.total_steps)
@@ -237,6 +245,27 @@ class Run:
             self.store.try_export("model.zip", pack_bundle(self.bundle()))
             self._saved_at = self.progress.steps
 
+    def mark(self) -> None:
+        """Keep the whole state for ever, with what is known of it."""
+        self.save()
+        names = [phase.name for phase in self.whole.phases]
+        group = f"Phase{self.phase + 1}-{names[self.phase]}/" if names else ""
+        label = group + milestone_label(self.progress.steps)
+        if label in self.store.milestone_names():
+            label = f"{group}{self.progress.steps}"
+        last = self.tracker.last
+        known = ("match/reward", "ppo/entropy", "ppo/approx_kl", "eval/win_rate")
+        ratings = {name: [b.mu, b.sigma] for name, b in self.competition.league.ratings.items()}
+        notes = {
+            "steps": self.progress.steps,
+            "phase": names[self.phase] if names else "",
+            "seconds": round(self.seconds, 1),
+            "written": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "metrics": {name: last[name] for name in known if name in last},
+            "ratings": ratings,
+        }
+        self.store.mark(label, notes=notes)
+
     def finish(self) -> None:
         """Save what is not saved yet."""
         if self._saved_at != self.progress.steps:
@@ -310,6 +339,11 @@ class Run:
             raise UserError(f"{self._lost} shards died in this session, the last: {lost}", "see `pvp-ml doctor`")
         log.warning("%s; starting a new one, its matches in flight are lost", lost)
         self.learning.recover(lost.ranks)
+
+
+def milestone_label(steps: int) -> str:
+    """Millions with three digits (`025M`); the exact number below one million."""
+    return f"{steps // 1_000_000:03d}M" if steps >= 1_000_000 else str(steps)
 
 
 def blueprint(config: Config) -> Blueprint:

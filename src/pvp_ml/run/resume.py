@@ -1,0 +1,94 @@
+"""Where a run begins: an explicit checkpoint, a milestone, its own newest checkpoint, or from scratch — in that order.
+
+Another run's state is only ever taken when it is named. What does not fit is refused with the difference; a warm start
+takes what fits and says what it left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import safetensors.numpy
+
+from pvp_ml import places
+from pvp_ml.bundle import read_bundle
+from pvp_ml.errors import UserError
+from pvp_ml.forward import Array
+from pvp_ml.rl.trainee import Trainee
+from pvp_ml.run.config import Config
+from pvp_ml.run.store import Checkpoint, RunStore, load
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What the user asked for; empty = the run's own newest checkpoint, if there is one."""
+
+    checkpoint: str = ""
+    milestone: str = ""
+    warm_start: str = ""
+
+
+def find_checkpoint(store: RunStore, start: Start) -> Checkpoint | None:
+    """The state to continue from, or None for a new run."""
+    if start.checkpoint:
+        path = Path(start.checkpoint)
+        if not path.is_dir():
+            raise UserError(f"there is no checkpoint folder '{path}'", "name one of experiments/NAME/checkpoints/")
+        return load(path)
+    if start.milestone:
+        return store.milestone(start.milestone)
+    return store.latest()
+
+
+def differences(files: Mapping[str, bytes], config: Config) -> list[str]:
+    """Settings of the game and the network in which a checkpoint's configuration differs from this one."""
+    try:
+        saved = json.loads(files["config.json"])
+    except (KeyError, ValueError):
+        return []
+    now = config.model_dump(mode="json")
+    changed = []
+    for section in ("env", "network"):
+        before, after = saved.get(section, {}), now[section]
+        keys = sorted((set(before) | set(after)) - {"matches", "scenarios"})
+        changed += [
+            f"{section}.{key}: {before.get(key)!r} → {after.get(key)!r}"
+            for key in keys
+            if before.get(key) != after.get(key)
+        ]
+    return changed
+
+
+def warm_start(trainee: Trainee, name: str) -> list[str]:
+    """Copy the weights and statistics that fit from a bundle or a checkpoint folder; returns what was left out."""
+    weights, statistics = _read(name)
+    left = []
+    for target, source in ((trainee.policy.tensors(), weights), (trainee.policy.normalizer, statistics)):
+        for key, array in target.items():
+            if key in source and source[key].shape == array.shape:
+                array[:] = source[key]
+            else:
+                have = source[key].shape if key in source else "nothing"
+                left.append(f"{key} (wants {array.shape}, there is {have})")
+    if len(left) == len(trainee.policy.tensors()) + len(trainee.policy.normalizer):
+        raise UserError(f"nothing in '{name}' fits this network", "see `pvp-ml model inspect`")
+    return left
+
+
+def _read(name: str) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
+    folder = Path(name)
+    if folder.is_dir():
+        files: dict[str, Any] = dict(load(folder).files)
+        return (
+            safetensors.numpy.load(files["policy.safetensors"]),
+            safetensors.numpy.load(files["normalizer.safetensors"]),
+        )
+    path = places.find("models", name, (".zip",), Path.cwd())
+    if path is None:
+        raise UserError(f"there is no model or checkpoint '{name}' to start from", "`pvp-ml model list`")
+    bundle = read_bundle(path)
+    return bundle.tensors, bundle.normalizer

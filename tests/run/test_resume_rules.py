@@ -1,0 +1,86 @@
+"""Where a run begins, and what a milestone keeps."""
+
+import contextlib
+import json
+
+import numpy as np
+import pytest
+
+from pvp_ml.errors import UserError
+from pvp_ml.run.config import load_config
+from pvp_ml.run.resume import Start, warm_start
+from pvp_ml.run.store import RunStore
+from pvp_ml.run.tracking import Tracker
+from pvp_ml.run.trainer import Run, milestone_label, train
+
+STEPS = 8 * 8
+
+
+def opened(folder, rollouts: int, *flags: str, name: str = "r"):
+    words = ["--env.name", "connect4", "--env.matches", "8", "--ppo.n-steps", "8", "--ppo.batch-size", "32",
+             "--run.shards", "1", "--network.trunk", "[8]", "--eval.every", "0", "--run.directory", str(folder),
+             "--run.name", name, "--run.total-steps", str(rollouts * STEPS), *flags]  # fmt: skip
+    return contextlib.closing(Run(load_config("", words, folder), RunStore(folder, name), Tracker()))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    with opened(folder, 6, "--run.milestone-every", str(2 * STEPS)) as run:
+        train(run)
+    return folder
+
+
+def test_labels():
+    assert [milestone_label(n) for n in (512, 999_999, 1_000_000, 25_300_000)] == ["512", "999999", "001M", "025M"]
+
+
+def test_milestones_are_whole_states_with_notes(trained):
+    store = RunStore(trained, "r")
+    assert store.milestone_names() == ["128", "256", "384"]
+    notes = json.loads((store.milestones / "256" / "meta.json").read_text())
+    assert notes["steps"] == 256
+    assert notes["metrics"]["ppo/entropy"] > 0.0
+    assert store.milestone("256").step == 256
+
+
+def test_own_newest_checkpoint_then_milestone_then_explicit_folder(trained):
+    store = RunStore(trained, "r")
+    for start, steps in (
+        (Start(), 384),
+        (Start(milestone="128"), 128),
+        (Start(checkpoint=str(store.milestones / "256"), milestone="128"), 256),
+    ):
+        with opened(trained, 6) as run:
+            assert run.resume(start)
+            assert run.progress.steps == steps
+
+
+def test_a_new_name_is_a_new_run_and_another_run_is_only_taken_when_named(trained):
+    with opened(trained, 6, name="other") as run:
+        assert not run.resume()
+        assert run.progress.steps == 0
+    with opened(trained, 6, name="other") as run:
+        assert run.resume(Start(checkpoint=str(RunStore(trained, "r").milestones / "128")))
+        assert run.progress.steps == 128
+
+
+def test_what_does_not_exist_is_named_with_what_does(trained):
+    with opened(trained, 6) as run:
+        with pytest.raises(UserError, match=r"no milestone '999'.*128, 256, 384"):
+            run.resume(Start(milestone="999"))
+        with pytest.raises(UserError, match="no checkpoint folder"):
+            run.resume(Start(checkpoint="nowhere"))
+
+
+def test_warm_start_takes_what_fits_and_names_the_rest(trained):
+    source = str(RunStore(trained, "r").milestones / "256")
+    with opened(trained, 6, "--network.trunk", "[8, 4]", name="bigger") as run:
+        trainee = run.learning.trainees["main"]
+        left = warm_start(trainee, source)
+        kept = trainee.policy.tensors()["actor/0/weight"].copy()
+        assert any(line.startswith("head/weight") for line in left)
+        assert not any(line.startswith("actor/0") for line in left)
+    with opened(trained, 6) as run:
+        run.resume(Start(milestone="256"))
+        np.testing.assert_array_equal(run.learning.trainees["main"].policy.tensors()["actor/0/weight"], kept)
