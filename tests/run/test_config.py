@@ -96,6 +96,7 @@ MISTAKES = [
     ("env: {name: connect4, rows: 7}", [], "a.yml: there is no setting 'env.rows'"),
     (GAME + "ppo: {gamma: 1.5}", [], "a.yml: ppo.gamma = 1.5: 1.5 is out of range — use at least 0 and at most 1"),
     (GAME + "ppo: {n_steps: many}", [], "a.yml: ppo.n_steps = 'many': input should be a valid integer"),
+    (GAME, ["--privileged"], "network: privileged: true needs critic: separate"),
     (GAME + "ppo: 3", [], "a.yml: ppo = 3: "),
     (
         GAME + "reward: {weights: {wim: 1}}",
