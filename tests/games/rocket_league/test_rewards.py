@@ -241,6 +241,7 @@ def test_every_term_has_a_case_that_pays_something():
     [
         ("closest", {}, [True, False]),
         ("closest", {"position": (0, -4000, 17), "rival": (0, 1000, 17)}, [False, True]),
+        ("closest", {"demoed": True, "on_ground": False}, [False, True]),
         ("touched_last", {"touched_last": True}, [True, False]),
         ("behind_ball", {}, [True, False]),
     ],

@@ -314,8 +314,9 @@ def in_net(m: Moment) -> Floats:
 
 
 def is_closest(m: Moment) -> Bools:
-    """No car is closer to the ball."""
-    return m.distance <= m.distance.min(axis=1, keepdims=True)
+    """No car is closer to the ball; a demolished one does not count."""
+    distance = np.where(m.now.demoed, np.inf, m.distance)
+    return (distance <= distance.min(axis=1, keepdims=True)) & ~m.now.demoed
 
 
 def is_touched_last(m: Moment) -> Bools:
