@@ -33,6 +33,7 @@ COMMANDS = {
     "play": ("pvp_ml.cli.play:play", "Sit down at a game yourself."),
     "game": ("pvp_ml.cli.game:app", "List, show and check games."),
     "model": ("pvp_ml.cli.model:app", "List, inspect and verify model files."),
+    "bc": ("pvp_ml.cli.bc:app", "Record decisions and train a policy that decides alike."),
     "serve": ("pvp_ml.cli.serve:serve", "Answer other programs' requests for decisions."),
     "sim-server": ("pvp_ml.cli.sim_server:sim_server", "Serve OSRS fights to trainers that speak the old protocol."),
     "obs": ("pvp_ml.cli.obs:app", "Look over a bot's log of observations."),

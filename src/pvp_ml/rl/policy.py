@@ -119,6 +119,11 @@ class Policy(nn.Module):
         log_probs = masked_log_probs(self.net.logits(parameters, features, picks, scale), self.layout.pad_legal(legal))
         return Evaluation(joint_log_prob(log_probs, actions), head_entropies(log_probs), value, log_probs, win)
 
+    def memory_after(self, obs: Tensor, memory: Sequences) -> Tensor:
+        """[B,G]: the memory after each row."""
+        parameters = dict(self.named_parameters(recurse=False))
+        return self.net.features(parameters, self.net.inputs(parameters, obs, self._scaling(self.normalizer)), memory)
+
     def _scaling(self, statistics: dict[str, Array]) -> Scaling:
         return scaling(self.network, self.interface, statistics, self.device)
 

@@ -24,6 +24,15 @@ class AnchorConfig(BaseModel):
     )
 
 
+class TeacherConfig(BaseModel):
+    """A KL term that holds the policy near a given one, such as a behavioural clone."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    weight: NonNegative = Field(Constant(0.0), description="weight of KL(policy ‖ teacher) in the loss; 0 = off")
+    model: str = Field("", description="model file of the teacher; it must have this run's network")
+
+
 class PpoConfig(BaseModel):
     """Options of the learner. Every schedule also takes a plain number."""
 
@@ -62,5 +71,5 @@ class PpoConfig(BaseModel):
     observation_noise: dict[str, NonNegative] = Field(
         {}, description="feature → deviation of the normal noise added to what the trainee sees of it, in its own unit"
     )
-    teacher: AnchorConfig = Field(AnchorConfig(), description="KL to a given policy, such as a behavioural clone")
+    teacher: TeacherConfig = Field(TeacherConfig(), description="KL to a given policy, such as a behavioural clone")
     magnet: AnchorConfig = Field(AnchorConfig(), description="KL to an earlier copy of the policy itself")

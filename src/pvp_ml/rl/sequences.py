@@ -41,10 +41,15 @@ def cut(index: Ints, end: npt.NDArray[np.int8], seats: int, length: int) -> Cuts
     time, lane = time[order], lane[order]
     stops = np.concatenate([np.zeros((1, matches), np.int64), np.cumsum(end != 0, axis=0)])
     played = stops[time, lane // seats]  # matches that had stopped in the row's slot before it
+    return cut_chains(order, lane * (len(stops) + 1) + played, length)
+
+
+def cut_chains(order: Ints, chain: Ints, length: int) -> Cuts:
+    """Sequences of at most `length` of rows in this order, new ones where `chain` [B] changes."""
     is_new = np.ones(len(order), np.bool_)
-    is_new[1:] = (lane[1:] != lane[:-1]) | (played[1:] != played[:-1])
-    chain = np.flatnonzero(is_new)
-    since = np.arange(len(order)) - np.repeat(chain, np.diff(np.append(chain, len(order))))
+    is_new[1:] = chain[1:] != chain[:-1]
+    first = np.flatnonzero(is_new)
+    since = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
     start = np.flatnonzero(since % length == 0)
     return Cuts(order, np.append(start, len(order)).astype(np.int64))
 

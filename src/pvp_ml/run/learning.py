@@ -10,12 +10,14 @@ from functools import reduce
 import numpy as np
 
 from pvp_ml.cluster.local import LocalShards
+from pvp_ml.errors import UserError
 from pvp_ml.match import FloatArray
 from pvp_ml.rl.normalize import combine, update
 from pvp_ml.rl.policy import Anchor
 from pvp_ml.rl.ppo import LossWeights
-from pvp_ml.rl.schedule import Progress
+from pvp_ml.rl.schedule import Constant, Progress
 from pvp_ml.rl.trainee import NonFiniteError, Sums, Trainee
+from pvp_ml.run.cloned import load_teacher
 from pvp_ml.selfplay.collector import Report
 from pvp_ml.selfplay.lanes import Outcome
 from pvp_ml.selfplay.league import MAIN
@@ -59,6 +61,11 @@ class Learning:
         configs = {t.name: t.ppo for t in shards.blueprint.trainees}
         self.trainees = {name: Trainee(name, policy, configs[name]) for name, policy in shards.policies().items()}
         self.learn_seconds = 0.0
+        for memory, trainee in zip(shards.memories, self.trainees.values(), strict=True):
+            if trainee.config.teacher.model:
+                load_teacher(memory.anchors["teacher"], trainee.policy, shards.spec, trainee.config.teacher.model)
+            elif trainee.config.teacher.weight != Constant(0.0):
+                raise UserError("ppo.teacher.weight is set, but no teacher", "name a model file in ppo.teacher.model")
 
     @property
     def steps_per_rollout(self) -> int:

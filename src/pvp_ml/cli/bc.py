@@ -1,0 +1,93 @@
+"""`pvp-ml bc`: record somebody's decisions, and train a policy that decides alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+from rich.console import Console
+
+from pvp_ml.errors import UserError
+from pvp_ml.games import registry
+from pvp_ml.recording import join, read_recording, write_recording
+from pvp_ml.run.config import load_config
+
+app = App(name="bc", help="Behaviour cloning: record decisions, train a policy that decides alike.")
+Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
+
+
+@app.command
+def record(player: str, *flags: Flags, game: str, out: Path, against: str = "random", matches: int = 500,
+           seed: int = 0, greedy: bool = False) -> None:  # fmt: skip
+    """Play matches and write down what a player saw, what was legal and what it chose.
+
+    Settings of the game may be given as flags of `pvp-ml train` (`--env.…`).
+
+    Args:
+        player: who is recorded: a scripted player or a model
+        game: the game
+        out: the file to write, such as expert.zip
+        against: the opponent: a bot of the game, a player or a model
+        matches: matches to play, seats swapped
+        seed: the matches follow from it
+        greedy: a model takes its preferred choice instead of sampling
+    """
+    from pvp_ml.selfplay.evaluate import find_contestant
+    from pvp_ml.selfplay.record import record as play
+
+    config = load_config("", ["--env.name", registry.find(game).name, *flags], Path.cwd())
+    spec = config.env.spec
+    demonstrator = find_contestant(player, spec, Path.cwd(), greedy)
+    opponent = find_contestant(against, spec, Path.cwd())
+    table = config.env.type.build(config.env.settings, min(matches, 256))
+    try:
+        recording, report = play(table, demonstrator, opponent, matches, seed)
+    finally:
+        table.close()
+    write_recording(out, recording, spec.name, spec.interface, player)
+    score = f"{report.total.score:.1%} against {against}"
+    Console().print(f"{len(recording):,} decisions of {player} ({score}) in {out}", highlight=False)
+
+
+@app.command
+def train(*flags: Flags, recording: Annotated[list[Path], Parameter(consume_multiple=True)], out: Path,
+          preset: str = "", epochs: int = 10, learning_rate: float = 1e-3, batch_size: int = 1024) -> None:  # fmt: skip
+    """Fit the network of a preset to recordings. The model can be played, served, and trained further.
+
+    Go on with `pvp-ml train --warm-start CLONE.zip --ppo.critic-warmup 20 --ppo.teacher.model CLONE.zip
+    --ppo.teacher.weight 0.1`; `--ppo.freeze '["actor/"]'` keeps its trunk.
+
+    Args:
+        recording: files of `pvp-ml bc record`, all of the same game and settings
+        out: the model file to write
+        preset: gives game and network; or --env.name and --network.… flags
+        epochs: passes over the recordings
+        learning_rate: step size of Adam at the beginning
+        batch_size: rows of a minibatch
+    """
+    import torch
+
+    from pvp_ml.rl.bc import CloneConfig, clone
+    from pvp_ml.rl.policy import Policy
+    from pvp_ml.run.cloned import clone_bundle
+
+    config = load_config(preset, list(flags), Path.cwd())
+    spec = config.env.spec
+    if not recording:
+        raise UserError("no recording is given", "make one with `pvp-ml bc record`")
+    rows = join([read_recording(path, spec.name, spec.interface) for path in recording])
+    policy = Policy(config.network, spec.interface)
+    policy.initialise(torch.Generator().manual_seed(config.run.seed))
+    options = CloneConfig(epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=config.run.seed)
+    report = clone(policy, rows, options)
+    clone_bundle(out, spec, policy, config.run.seed)
+    console = Console()
+    console.print(
+        f"{report.rows:,} rows learned; on {report.held_out_rows:,} rows of matches kept apart: same action "
+        f"{report.agreement:.1%}, loss {report.held_out_loss:.3f} nats",
+        highlight=False,
+    )
+    for head, share in zip(spec.heads, report.head_agreement, strict=True):
+        console.print(f"  {head.name}: {share:.1%}", highlight=False)
+    console.print(f"model: {out}", highlight=False)

@@ -1,0 +1,174 @@
+"""Behaviour cloning: the very same network that PPO trains, fitted to recorded decisions.
+
+One match in ten is kept apart, and agreement is measured on those alone. The critic is not touched: a run that starts
+from a clone warms it up first. Shape letters as in `spec`; B rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+
+from pvp_ml.errors import UserError
+from pvp_ml.match import FloatArray
+from pvp_ml.recording import Recording
+from pvp_ml.rl.normalize import moments, update
+from pvp_ml.rl.policy import Policy
+from pvp_ml.rl.sequences import Cuts, Sequences, cut_chains, gather
+from pvp_ml.sampling import Choice, legal_given
+
+Ints = npt.NDArray[np.int64]
+
+
+class CloneConfig(BaseModel):
+    """Options of cloning."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    epochs: Annotated[int, Field(ge=1, le=10_000)] = Field(10, description="passes over the recording")
+    batch_size: Annotated[int, Field(ge=1)] = Field(1024, description="rows of a minibatch")
+    learning_rate: Annotated[float, Field(gt=0)] = Field(1e-3, description="step size of Adam; falls to a tenth")
+    held_out: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(0.1, description="share of matches that only measure")
+    sequence_length: Annotated[int, Field(ge=1, le=4096)] = Field(64, description="rows of a memory's sequence")
+    seed: int = Field(0, description="split and order follow from it")
+
+
+@dataclass(frozen=True, slots=True)
+class CloneReport:
+    """What came of it; `agreement` is the share of rows whose preferred action is the recorded one, in all heads."""
+
+    rows: int
+    held_out_rows: int
+    loss: float  # mean negative log-probability of the last epoch
+    held_out_loss: float
+    agreement: float
+    head_agreement: tuple[float, ...]
+
+
+def clone(policy: Policy, recording: Recording, config: CloneConfig) -> CloneReport:
+    """Fit the policy; its observation statistics become those of the recording."""
+    if policy.device.type != "cpu":
+        raise UserError("cloning runs on the CPU", "clone first, then train on the GPU")
+    rng = np.random.default_rng(config.seed)
+    lanes, lane_of = np.unique(recording.lane, return_inverse=True)
+    is_held = rng.random(len(lanes)) < config.held_out
+    if len(lanes) > 1 and config.held_out > 0:
+        is_held[int(rng.integers(len(lanes)))] = True
+    taught, held = np.flatnonzero(~is_held[lane_of]), np.flatnonzero(is_held[lane_of])
+    if not len(taught):
+        raise UserError(f"the recording holds {len(lanes)} match seats, none is left to learn from", "record more")
+    _take_statistics(policy, recording, taught)
+    data = _Rows(policy, recording, lane_of)
+    loss = _fit(policy, data, taught, config, rng)
+    measured = held if len(held) else taught
+    held_loss, agreement, by_head = _measure(policy, data, measured, config)
+    return CloneReport(len(taught), len(held), loss, held_loss, agreement, by_head)
+
+
+class _Rows:
+    """The recording as the network reads it: earlier observations of the same lane stacked beside the newest."""
+
+    def __init__(self, policy: Policy, recording: Recording, lane_of: Ints) -> None:
+        self.recording = recording
+        self.legal = legal_given(policy.actor().heads, recording.mask, recording.actions)
+        order = np.argsort(lane_of, kind="stable")
+        first = np.flatnonzero(np.diff(lane_of[order], prepend=-1) != 0)
+        age = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
+        parts = [recording.obs]
+        for back in policy.network.frames[1:]:
+            past = np.zeros_like(recording.obs)
+            has = np.flatnonzero(age >= back)
+            past[order[has]] = recording.obs[order[has - back]]
+            parts.append(past)
+        self.obs: FloatArray = np.concatenate(parts, axis=1)
+        self.lane_of = lane_of
+        self.memory = policy.network.memory
+
+    def cuts(self, rows: Ints, length: int) -> Cuts:
+        """Sequences of these rows; single rows when the network has no memory."""
+        if not self.memory:
+            return Cuts(np.arange(len(rows)), np.arange(len(rows) + 1))
+        order = np.argsort(self.lane_of[rows], kind="stable")
+        return cut_chains(order, self.lane_of[rows][order], length)
+
+    def batch(self, rows: Ints, cuts: Cuts, chosen: Ints) -> tuple[Ints, Sequences | None]:
+        """Row numbers of the chosen sequences, and how they follow each other; a memory starts empty."""
+        if not self.memory:
+            return rows[chosen], None
+        picked, steps, place = gather(cuts, chosen)
+        empty = torch.zeros(steps.shape[1], self.memory)
+        return rows[picked], Sequences(torch.from_numpy(steps), torch.from_numpy(place), empty)
+
+
+def _take_statistics(policy: Policy, recording: Recording, rows: Ints) -> None:
+    for key, array in policy.normalizer.items():
+        array[:] = 1.0 if key.endswith("/var") else 0.0
+    update(policy.normalizer, "obs", moments(recording.obs[rows]))
+    if "pick/mean" in policy.normalizer:
+        picks = policy.layout.one_hot(torch.from_numpy(recording.actions[rows]).long())
+        update(policy.normalizer, "pick", moments(picks.numpy()))
+
+
+def _fit(policy: Policy, data: _Rows, rows: Ints, config: CloneConfig, rng: np.random.Generator) -> float:
+    """All epochs; returns the mean loss of the last."""
+    actor_size = policy.critic_start
+    weights = torch.nn.Parameter(policy.flat[:actor_size])
+    gradient = torch.zeros(policy.size)
+    policy.bind_gradients(gradient)
+    weights.grad = gradient[:actor_size]
+    adam = torch.optim.Adam([weights], lr=config.learning_rate)
+    cuts = data.cuts(rows, config.sequence_length)
+    per_batch = max(1, round(config.batch_size * (len(cuts.start) - 1) / len(rows)))
+    total = 0.0
+    for epoch in range(config.epochs):
+        adam.param_groups[0]["lr"] = config.learning_rate * (1.0 - 0.9 * epoch / config.epochs)
+        order, total = rng.permutation(len(cuts.start) - 1), 0.0
+        for low in range(0, len(order), per_batch):
+            picked, memory = data.batch(rows, cuts, order[low : low + per_batch])
+            gradient.zero_()
+            loss = -_log_prob(policy, data, picked, memory).sum()
+            torch.autograd.backward(loss / len(picked))
+            adam.step()
+            total += float(loss.detach())
+    return total / len(rows)
+
+
+def _log_prob(policy: Policy, data: _Rows, rows: Ints, memory: Sequences | None) -> torch.Tensor:
+    actions = torch.from_numpy(data.recording.actions[rows]).long()
+    hidden = torch.zeros(len(rows), policy.interface.privileged_size) if policy.network.privileged else None
+    obs, legal = torch.from_numpy(data.obs[rows]), torch.from_numpy(data.legal[rows])
+    return policy.evaluate(obs, hidden, legal, actions, memory).log_prob
+
+
+def _measure(policy: Policy, data: _Rows, rows: Ints, config: CloneConfig) -> tuple[float, float, tuple[float, ...]]:
+    """Mean loss, joint agreement and agreement per head of greedy play on these rows."""
+    actor, heads = policy.actor(), len(policy.interface.heads)
+    cuts, total = data.cuts(rows, config.sequence_length), 0.0
+    same = np.zeros((len(rows), heads), np.bool_)
+    done = 0
+    for low in range(0, len(cuts.start) - 1, 4096):
+        picked, memory = data.batch(rows, cuts, np.arange(low, min(low + 4096, len(cuts.start) - 1)))
+        with torch.no_grad():
+            total -= float(_log_prob(policy, data, picked, memory).sum())
+        out = Choice.allocate(actor.heads, len(picked))
+        state = None if memory is None else _states(policy, data, picked, memory)
+        actor.act(data.obs[picked], data.recording.mask[picked].copy(), np.zeros(len(picked), np.uint64),
+                  np.ones(len(picked), np.bool_), out, memory=state)  # fmt: skip
+        same[done : done + len(picked)] = out.actions == data.recording.actions[picked]
+        done += len(picked)
+    return total / len(rows), float(same.all(axis=1).mean()), tuple(float(x) for x in same.mean(axis=0))
+
+
+def _states(policy: Policy, data: _Rows, rows: Ints, memory: Sequences) -> FloatArray:
+    """[B,G]: the memory before each row."""
+    with torch.no_grad():
+        after = policy.memory_after(torch.from_numpy(data.obs[rows]), memory)
+    padded = torch.cat([after, after.new_zeros(1, after.shape[1])])
+    before = torch.cat([memory.memory[None], padded[memory.steps[:-1]]]) if len(memory.steps) else memory.memory[None]
+    states: FloatArray = before.reshape(-1, after.shape[1])[memory.place].numpy().copy()
+    return states

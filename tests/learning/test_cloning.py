@@ -1,0 +1,168 @@
+"""Behaviour cloning: a known policy is copied, recordings are checked, PPO from a clone does not fall below it."""
+
+import numpy as np
+import pytest
+import torch
+from session import Session
+from specimens import random_policy
+
+from pvp_ml.bundle import Training, make_bundle, write_bundle
+from pvp_ml.errors import UserError
+from pvp_ml.games import registry
+from pvp_ml.games.toys.connect4 import CELLS
+from pvp_ml.network import NetworkConfig
+from pvp_ml.recording import Recording, join, read_recording, write_recording
+from pvp_ml.rl.bc import CloneConfig, clone
+from pvp_ml.rl.policy import Policy
+from pvp_ml.run.resume import warm_start
+from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant
+from pvp_ml.selfplay.record import record
+
+CONNECT4 = registry.find("connect4")
+SPEC = CONNECT4.spec(CONNECT4.config())
+
+
+class Stacker:
+    """Plays the legal column that holds most of its own stones; of equals the leftmost."""
+
+    def __init__(self, spec):
+        pass
+
+    def begin(self, serials):
+        pass
+
+    def end(self, serials):
+        pass
+
+    def decide(self, serials, seats, obs, mask, keys):
+        own = obs[:, :CELLS].reshape(len(obs), 6, 7).sum(axis=1)
+        return np.where(mask, own, -1).argmax(axis=1)[:, None].astype(np.int32)
+
+
+def build(matches=64):
+    return CONNECT4.build(CONNECT4.config(), matches)
+
+
+def recorded(matches, seed=0):
+    return record(build(), Contestant("stacker", make=Stacker), find_contestant("random", SPEC, None), matches, seed)
+
+
+def fresh_policy(**network):
+    policy = Policy(NetworkConfig(trunk=(64, 64), **network), SPEC.interface)
+    policy.initialise(torch.Generator().manual_seed(0))
+    return policy
+
+
+def test_a_known_policy_is_copied_to_98_percent():
+    recording, _ = recorded(700)
+    report = clone(fresh_policy(), recording, CloneConfig(epochs=25, batch_size=256, learning_rate=3e-3))
+    assert report.agreement >= 0.98
+    assert report.held_out_rows > 0.05 * len(recording)
+    assert report.held_out_loss < 0.2
+
+
+@pytest.mark.parametrize("network", [{"memory": 8}, {"frames": (0, 2)}, {"heads": "mlp", "head_layers": (16,)}])
+def test_every_kind_of_network_can_be_cloned(network):
+    recording, _ = recorded(60)
+    before = clone(fresh_policy(**network), recording, CloneConfig(epochs=1, learning_rate=1e-6))
+    after = clone(fresh_policy(**network), recording, CloneConfig(epochs=12, batch_size=64, learning_rate=3e-3))
+    assert after.agreement > before.agreement + 0.2
+    assert after.held_out_loss < before.held_out_loss - 0.3
+
+
+def test_a_recording_survives_its_file_and_other_layouts_and_illegal_actions_are_refused(tmp_path):
+    recording, report = recorded(10)
+    assert report.total.matches == 10 and len(np.unique(recording.lane)) == 10
+    path = tmp_path / "r.zip"
+    write_recording(path, recording, "connect4", SPEC.interface, "stacker")
+    again = read_recording(path, "connect4", SPEC.interface)
+    for name in ("obs", "mask", "actions", "lane"):
+        assert (getattr(again, name) == getattr(recording, name)).all()
+    both = join([recording, again])
+    assert len(both) == 2 * len(recording) and len(np.unique(both.lane)) == 20
+    kuhn = registry.find("kuhn")
+    with pytest.raises(UserError, match="another game or layout"):
+        read_recording(path, "kuhn", kuhn.spec(kuhn.config()).interface)
+    for bad in (7, -1, 2**40):
+        actions = recording.actions.astype(np.int64)
+        actions[3, 0] = bad
+        write_recording(
+            path, Recording(recording.obs, recording.mask, actions, recording.lane), "connect4", SPEC.interface
+        )
+        with pytest.raises(UserError, match="row 3"):
+            read_recording(path, "connect4", SPEC.interface)
+    mask = recording.mask.copy()
+    mask[5, recording.actions[5, 0]] = False
+    write_recording(path, Recording(recording.obs, mask, recording.actions, recording.lane), "connect4", SPEC.interface)
+    with pytest.raises(UserError, match=r"row 5 .*not legal"):
+        read_recording(path, "connect4", SPEC.interface)
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "text", "extra", "nan"])
+def test_broken_recordings_are_refused(tmp_path, damage):
+    recording, _ = recorded(4)
+    path = tmp_path / "r.zip"
+    if damage == "nan":
+        obs = recording.obs.copy()
+        obs[0, 0] = np.nan
+        recording = Recording(obs, recording.mask, recording.actions, recording.lane)
+    write_recording(path, recording, "connect4", SPEC.interface)
+    data = path.read_bytes()
+    flipped = bytearray(data)
+    flipped[len(data) // 2] ^= 0xFF
+    path.write_bytes(
+        {"empty": b"", "cut": data[: len(data) // 2], "flipped": bytes(flipped), "text": b"PK no", "nan": data,
+         "extra": data + b"x"}[damage]
+    )  # fmt: skip
+    with pytest.raises(UserError):
+        read_recording(path, "connect4", SPEC.interface)
+
+
+def bundle_of(policy):
+    training = Training(steps=0, seconds=0.0, run="t", seed=0, date="2026-11-15", versions={})
+    return make_bundle(SPEC, policy.network, policy.tensors(), policy.normalizer, training, ())
+
+
+def score(policy, matches=400):
+    against = find_contestant("random", SPEC, None)
+    return evaluate(build(128), Contestant.of_bundle("x", bundle_of(policy)), against, matches, 5).total.score
+
+
+def test_ppo_from_a_clone_with_warm_up_and_teacher_does_not_fall_below_it(tmp_path):
+    recording, report = recorded(300)
+    policy = fresh_policy()
+    clone(policy, recording, CloneConfig(epochs=10, batch_size=256, learning_rate=3e-3))
+    path = tmp_path / "clone.zip"
+    write_bundle(path, bundle_of(policy))
+    ppo = {
+        "n_steps": 32, "batch_size": 512, "n_epochs": 2, "learning_rate": 3e-4, "critic_warmup": 4, "gamma": 1.0,
+        "normalize_rewards": False, "teacher": {"weight": 0.1, "model": str(path)}, "freeze": ("actor/0/",),
+    }  # fmt: skip
+    session = Session("connect4", 64, ppo, {"trunk": (64, 64)})
+    assert warm_start(session.trainee, str(path)) == []
+    session.learning.shards.call("refresh")
+    start = score(session.policy)
+    trunk = session.policy.tensors()["actor/0/weight"].copy()
+    heads = session.policy.tensors()["head/weight"].copy()
+    session.train(4)
+    assert (session.policy.tensors()["head/weight"] == heads).all()  # only the critic has learned so far
+    session.train(14)
+    assert 0 < session.metrics["ppo/kl_teacher"] < 0.5
+    assert (session.policy.tensors()["actor/0/weight"] == trunk).all()
+    assert (session.policy.tensors()["head/weight"] != heads).any()
+    end = score(session.policy)
+    session.close()
+    assert abs(start - report.total.score) < 0.12
+    assert end >= start - 0.03
+
+
+def test_a_teacher_must_exist_and_have_the_same_network(tmp_path):
+    path = tmp_path / "other.zip"
+    write_bundle(path, bundle_of(random_policy(NetworkConfig(trunk=(8,)), SPEC.interface)))
+    for teacher, words in (
+        ({"weight": 0.1}, "no teacher"),
+        ({"weight": 0.1, "model": "nowhere"}, "no model 'nowhere'"),
+        ({"weight": 0.1, "model": str(path)}, "another network"),
+    ):
+        with pytest.raises(UserError, match=words):
+            Session("connect4", 4, {"n_steps": 4, "teacher": teacher}, {"trunk": (16,)})
