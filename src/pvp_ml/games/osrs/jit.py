@@ -62,6 +62,14 @@ def kernel(function: Callable[..., Any]) -> Any:
     return _compile(function, _nrt=False)
 
 
+def inlined_kernel(function: Callable[..., Any]) -> Any:
+    """A kernel that is part of its caller: for writers called from one place, where passing rows costs more than work.
+
+    Costs compile time in every caller above it, so it is not for kernels that call much.
+    """
+    return _compile(function, _nrt=False, forceinline=True)
+
+
 def allocating_kernel(function: Callable[..., Any]) -> Any:
     """A kernel that may create arrays; for what runs once a match."""
     return _compile(function)

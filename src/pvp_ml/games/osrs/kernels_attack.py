@@ -264,6 +264,7 @@ def launch(attacker, victim, match, dice, seat, hit, method):
     if special != S.SPECIAL_NONE:
         spend_energy(attacker, match, I.SPEC_COST[special] * (count if special == S.GRANITE_MAUL else 1))
         attacker[S.TICK_SPECIALS] += 1
+    attacker[S.TICK_SPELL] = spell
     live = 0 if match[S.Q_SPECIAL_ACCURACY_MELEE_ONLY] else 1
     numbers = attack_numbers(
         style,

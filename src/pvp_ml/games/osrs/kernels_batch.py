@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pvp_ml.games.osrs import state as S
-from pvp_ml.games.osrs.jit import kernel
+from pvp_ml.games.osrs.jit import inlined_kernel, kernel
 from pvp_ml.games.osrs.kernels_observe import observe_dharok, observe_nh
 from pvp_ml.games.osrs.kernels_signals import report
 from pvp_ml.games.osrs.kernels_tick import RUNNING, play_tick
 
 
-@kernel
+@inlined_kernel
 def copy_hidden(obs, hidden, privileged):
     """1.3: each seat's privileged row holds the opponent's hidden features, in feature order; obs [2,D]."""
     for k in range(hidden.shape[0]):

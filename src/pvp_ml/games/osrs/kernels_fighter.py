@@ -437,6 +437,7 @@ def cast_vengeance(me, match):
 @kernel
 def spend_energy(me, match, cost):
     """Drain special energy; the first drain starts the regeneration (3.13)."""
+    me[S.TICK_ENERGY] += cost
     me[S.ENERGY] = max(0, me[S.ENERGY] - cost)
     if me[S.REGEN_AT] == S.NEVER:
         me[S.REGEN_AT] = match[S.TICK] + 50

@@ -331,7 +331,8 @@ def fill_inventory(sets, start, carried, fill, inventory):
         listed[count] = fill
         count += 1
     slot = 0
-    inventory[: S.INVENTORY_SIZE] = 0
+    for k in range(S.INVENTORY_SIZE):
+        inventory[k] = 0
     for category in range(4):
         for k in range(count):
             if I.ITEM_CATEGORY[listed[k]] == category:
@@ -345,13 +346,16 @@ def roll_loadout(build, seed, randomized, sets, worn, inventory):
 
     `seed` starts the generator of Z6 and matters only when `randomized`. MAXED and Dharok have no steps.
     """
-    sets[:] = 0
-    worn[: S.SLOTS] = PLAIN_WORN[build]
+    for s in range(5):
+        for k in range(S.SET_SIZE):
+            sets[s, k] = PLAIN_SETS[build, s, k] if s < S.SET_TANK else 0
+    for slot in range(S.SLOTS):
+        worn[slot] = PLAIN_WORN[build, slot]
     carried = PLAIN_CARRIED[build].copy()
     if build == DHAROK:
-        inventory[: S.INVENTORY_SIZE] = carried[: S.INVENTORY_SIZE]
+        for slot in range(S.INVENTORY_SIZE):
+            inventory[slot] = carried[slot]
         return S.LUNAR
-    sets[: S.SET_TANK] = PLAIN_SETS[build]
     extras = np.zeros(3, np.int32)
     extras[0] = PLAIN_FILL[build]
     if randomized:
@@ -359,7 +363,8 @@ def roll_loadout(build, seed, randomized, sets, worn, inventory):
         cell[0] = lcg_start(seed)
         randomize(build, cell, sets, carried, extras)
     if extras[1] or extras[2]:
-        sets[S.SET_MAGE] = 0
+        for k in range(S.SET_SIZE):
+            sets[S.SET_MAGE, k] = 0
     make_tank_set(sets)
     first = S.SET_MAGE if sets[S.SET_MAGE, 0] != 0 else S.SET_RANGED
     for k in range(S.SET_SIZE):

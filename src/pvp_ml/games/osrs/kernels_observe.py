@@ -6,7 +6,7 @@ import numpy as np
 
 from pvp_ml.games.osrs import items as I
 from pvp_ml.games.osrs import state as S
-from pvp_ml.games.osrs.jit import kernel
+from pvp_ml.games.osrs.jit import inlined_kernel, kernel
 from pvp_ml.games.osrs.kernels_fighter import combat_boost, free_slots, ranging_boost, rem
 from pvp_ml.games.osrs.kernels_move import chebyshev, distance, is_beside, is_off_best
 from pvp_ml.games.osrs.kernels_tick import observed_style
@@ -49,7 +49,7 @@ def clamp(value, low, high):
 # --- NH observations (1.4) -------------------------------------------------------------------------------------------
 
 
-@kernel
+@inlined_kernel
 def write_weapon(me, match, obs, at):
     """0…3 and 12…15: weapon class as three flags, special weapon held."""
     style = observed_style(me, match)
@@ -60,7 +60,7 @@ def write_weapon(me, match, obs, at):
     obs[at + 3] = S.DRAGON_DAGGER <= special <= S.STATIUS_WARHAMMER
 
 
-@kernel
+@inlined_kernel
 def write_prayers(me, obs, at):
     """5…9 and 16…20: melee, missiles, magic, smite, redemption."""
     prayers = me[S.PRAYERS]
@@ -71,7 +71,7 @@ def write_prayers(me, obs, at):
     obs[at + 4] = prayers & S.REDEMPTION != 0
 
 
-@kernel
+@inlined_kernel
 def write_body(me, opp, match, obs):
     """4, 10, 11, 21…45: energy, health, supplies, levels, timers."""
     obs[4] = me[S.ENERGY]
@@ -104,7 +104,7 @@ def write_body(me, opp, match, obs):
     obs[45] = rem(opp, match, S.T_FOOD)
 
 
-@kernel
+@inlined_kernel
 def write_exchange(me, opp, match, obs):
     """46…65: hits under way, what happened this tick, places."""
     obs[46] = pending_damage(opp) / opp[S.BASE_HP]
@@ -137,7 +137,7 @@ def write_exchange(me, opp, match, obs):
     obs[65] = clamp((dealt + 1.0) / (taken + 1.0), 0.5, 2.0)
 
 
-@kernel
+@inlined_kernel
 def write_habits(me, opp, obs):
     """66…95: how both have attacked and prayed, over the match and over the last five hits."""
     theirs, mine = opp[S.N_HITS], me[S.N_HITS]
@@ -179,7 +179,7 @@ def write_habits(me, opp, obs):
 UNSEEN = np.array([124, 125, 126, 127, 130, 131, 133, 134, 135, 136, 137, 138, 139, 140, 141], np.int64)
 
 
-@kernel
+@inlined_kernel
 def write_gear(me, opp, obs):
     """96…159: levels and gear sums of the fighter, what is worn by and remembered of the opponent (notes B, C)."""
     for k in range(46):
@@ -192,7 +192,7 @@ def write_gear(me, opp, obs):
         obs[145 + k] = seen if seen != -1 else me[S.CONST + UNSEEN[k] - 96]
 
 
-@kernel
+@inlined_kernel
 def write_rules(me, opp, match, obs):
     """160…167 and 175: fight type, vengeance, food in hand."""
     obs[160] = match[S.FIGHT_TYPE] == S.FIGHT_LMS
@@ -215,7 +215,7 @@ def has_hands_free(me):
     return free_slots(me) > 0 or me[S.WORN + S.SHIELD] == 0
 
 
-@kernel
+@inlined_kernel
 def write_available(me, opp, match, obs):
     """168…174: A_blood, A_ice, A_mage_spec, A_ranged, A_ranged_spec, A_melee, A_melee_spec."""
     ready = rem(me, match, S.T_ATTACK) == 0
@@ -287,7 +287,7 @@ def is_drained(me, last):
     return me[S.PRAY] < me[S.BASE_PRAY]
 
 
-@kernel
+@inlined_kernel
 def mask_attacks(me, match, obs, mask):
     """Heads 0…3, choices 0…13."""
     mask[0] = rem(me, match, S.T_ATTACK) > 0
@@ -306,7 +306,7 @@ def mask_attacks(me, match, obs, mask):
     mask[13] = obs[170] != 0
 
 
-@kernel
+@inlined_kernel
 def mask_supplies(me, opp, match, mask):
     """Heads 4…8, choices 14…26."""
     mask[14] = True
@@ -325,7 +325,7 @@ def mask_supplies(me, opp, match, mask):
     mask[26] = rem(opp, match, S.T_ATTACK) == 0
 
 
-@kernel
+@inlined_kernel
 def mask_moves(me, opp, match, mask):
     """Heads 9 and 10, choices 27…38."""
     ready = rem(me, match, S.T_ATTACK) == 0
@@ -343,7 +343,7 @@ def mask_moves(me, opp, match, mask):
     mask[30] = moves and farcast
 
 
-@kernel
+@inlined_kernel
 def mask_overheads(me, opp, match, obs, mask):
     """Head 11, choices 39…44."""
     prays = me[S.PRAY] > 0

@@ -116,7 +116,8 @@ def wear_loadout(me, build, seed, randomized):
 @allocating_kernel
 def reset_fighter(me, match, build, bot):
     """7.4 for one fighter: clear the row, wear the loadout, draw PID and phases."""
-    me[:] = 0
+    for column in range(S.FIGHTER_SIZE):
+        me[column] = 0
     seed = bits(match) + ((bits(match) & 0xFFFF) << 32)
     wear_loadout(me, build, seed, match[S.RANDOM_GEAR])
     for timer in (S.T_ATTACK, S.T_FOOD, S.T_POTION, S.T_KARAMBWAN, S.T_FREEZE, S.T_IMMUNE, S.T_VENG):
@@ -140,10 +141,11 @@ def reset_fighter(me, match, build, bot):
 @allocating_kernel
 def start_match(fighters, match, drained, template, key0, key1, bots):
     """Begin a match: `template` [MATCH_SIZE] holds the scenario, the keys the seed, `bots` [2] who is a bot."""
-    match[:] = template
+    for column in range(S.MATCH_SIZE):
+        match[column] = template[column]
     match[S.KEY0], match[S.KEY1] = key0, key1
     match[S.LIVE] = 1
-    drained[:] = 0.0
+    drained[0] = drained[1] = 0.0
     build = draw_build(match)
     match[S.FIGHT_TYPE] = draw_fight_type(match, build)
     reset_fighter(fighters[0], match, build, bots[0])

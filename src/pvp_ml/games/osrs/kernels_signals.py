@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pvp_ml.games.osrs import state as S
-from pvp_ml.games.osrs.jit import kernel
+from pvp_ml.games.osrs.jit import inlined_kernel, kernel
 from pvp_ml.games.osrs.kernels_fighter import anglerfish_heal, brew_heal, left, protection
 from pvp_ml.games.osrs.kernels_move import distance
 from pvp_ml.games.osrs.kernels_tick import TIED, WON_0, observed_style
@@ -33,7 +33,7 @@ def brew_scale(me):
     return me[S.COUNT + S.KIND_BREW] * brew_heal(me[S.BASE_HP]) / me[S.BASE_HP]
 
 
-@kernel
+@inlined_kernel
 def write_status(me, opp, match, out):
     """Signals 0…31: where both stand."""
     out[0] = me[S.HP] / me[S.BASE_HP]
@@ -67,7 +67,7 @@ def write_status(me, opp, match, out):
     out[31] = left(opp, match, S.T_FREEZE)
 
 
-@kernel
+@inlined_kernel
 def write_deeds(me, opp, match, out):
     """Signals 32…60: what both did this tick."""
     share = 1.0 / me[S.BASE_HP]
@@ -101,7 +101,7 @@ def write_deeds(me, opp, match, out):
     out[60] = protection(me) != me[S.WAS_PRAYER]
 
 
-@kernel
+@inlined_kernel
 def write_damage_terms(me, opp, signal, out):
     """Reward terms 0…14."""
     out[0] = 1.0
@@ -121,7 +121,7 @@ def write_damage_terms(me, opp, signal, out):
     out[14] = me[S.PRAY] == 0
 
 
-@kernel
+@inlined_kernel
 def write_prayer_terms(me, opp, match, out):
     """Reward terms 15…24: prayers against attacks, now and a tick ago; freezes."""
     for k in range(15, 25):
@@ -139,7 +139,7 @@ def write_prayer_terms(me, opp, match, out):
     out[24] = max(0, left(opp, match, S.T_FREEZE) - opp[S.WAS_FROZEN])
 
 
-@kernel
+@inlined_kernel
 def write_level_terms(me, signal, out):
     """Reward terms 25…34: boosted and drained levels, wasted food."""
     out[25] = signal[16] - 1.0
@@ -155,7 +155,7 @@ def write_level_terms(me, signal, out):
     out[34] = signal[38]
 
 
-@kernel
+@inlined_kernel
 def write_end_terms(me, signal, seat, outcome, out):
     """Reward terms 35…42, once at the end of a match. Truncation pays nothing."""
     for k in range(35, 43):

@@ -172,6 +172,8 @@ TICK_BREW_WASTED = _take()
 TICK_BREW_AT = _take()
 TICK_BREW_TO = _take()
 TICK_SPECIALS = _take()  # specials started, for metrics
+TICK_SPELL = _take()  # spell that was cast
+TICK_ENERGY = _take()  # special energy that was spent
 TICK_LAST = _width
 
 # previous tick, for reward terms over two steps (trainer rules 15…18)

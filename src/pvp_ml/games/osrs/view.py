@@ -86,3 +86,82 @@ def describe_fighter(me: Row, match: Row) -> dict[str, Any]:
         "incoming": [{"delay": int(hit[S.HIT_DELAY]), "damage": int(hit[S.HIT_TOTAL])} for hit in hits],
         "hitsplats": {"count": int(me[S.SPLATS]), "damage": int(me[S.SPLAT_DAMAGE])},
     }
+
+
+# --- a fight told tick by tick ---------------------------------------------------------------------------------------
+
+STYLE_NAMES = ("melee", "ranged", "magic")
+FOOD_NAMES = {S.KIND_ANGLERFISH: "anglerfish", S.KIND_KARAMBWAN: "karambwan", S.KIND_SHARK: "shark"}
+POTION_NAMES = {
+    S.KIND_RANGING: "ranging potion",
+    S.KIND_COMBAT: "super combat",
+    S.KIND_RESTORE: "super restore",
+    S.KIND_BREW: "Saradomin brew",
+}
+OVERHEADS = (S.PROTECT_MAGIC, S.PROTECT_RANGED, S.PROTECT_MELEE, S.SMITE, S.REDEMPTION)
+
+
+def item_name(item: int) -> str:
+    """An item's key as words."""
+    return items.KEYS[item].replace("_", " ") if item else "bare hands"
+
+
+def overhead(me: Row) -> str:
+    """The overhead prayer that is on, short."""
+    for bit in OVERHEADS:
+        if me[S.PRAYERS] & bit:
+            return PRAYER_NAMES[bit].removeprefix("Protect from ").lower()
+    return "none"
+
+
+def tell_attack(me: Row, opp: Row, tick: int) -> str:
+    """What the fighter attacked with this tick, '' if it did not."""
+    if not me[S.TICK_HITS]:
+        return ""
+    spell = SPELL_NAMES[int(me[S.TICK_SPELL])]
+    weapon = item_name(int(me[S.WORN + S.WEAPON]))
+    how = f"casts {spell}" if spell else f"attacks with {weapon}"
+    if me[S.TICK_SPECIALS]:
+        how = f"special with {weapon} (−{me[S.TICK_ENERGY]} energy)"
+    prayer = "into prayer" if me[S.TICK_MATCHED] else "off prayer"
+    hits = f", {me[S.TICK_HITS]} hits" if me[S.TICK_HITS] > 1 else ""
+    fresh = spell is not None and spell.startswith("Ice") and opp[S.WAS_FROZEN] == 0
+    frozen = ", freezes" if fresh and opp[S.T_FREEZE] > tick else ""
+    return f"{how}: {me[S.TICK_GENERATED]} {prayer}{hits}{frozen}"
+
+
+def tell_supplies(before: Row, after: Row) -> list[str]:
+    """Food and potions that went between two ticks."""
+    told = [f"eats {name}" for kind, name in FOOD_NAMES.items() if after[S.COUNT + kind] < before[S.COUNT + kind]]
+    told += [f"drinks {name}" for kind, name in POTION_NAMES.items() if after[S.COUNT + kind] < before[S.COUNT + kind]]
+    return told
+
+
+def tell_fighter(before: Row, after: Row, opp: Row, tick: int) -> str:
+    """One side's tick as a sentence: state first, then what it did and what it took."""
+    deeds = tell_supplies(before, after)
+    if after[S.VENGEANCE] and not before[S.VENGEANCE]:
+        deeds.append("casts Vengeance")
+    if overhead(after) != overhead(before):
+        deeds.append(f"prays {overhead(after)}")
+    if attack := tell_attack(after, opp, tick):
+        deeds.append(attack)
+    dx, dy = int(after[S.X] - before[S.X]), int(after[S.Y] - before[S.Y])
+    if dx or dy:
+        deeds.append(f"moves ({dx:+d},{dy:+d})")
+    if after[S.SPLATS]:
+        deeds.append(f"takes {after[S.SPLAT_DAMAGE]}")
+    if after[S.DYING]:
+        deeds.append("dies")
+    state = f"{after[S.HP]:3d} hp {after[S.PRAY]:2d} pray {after[S.ENERGY]:3d}% [{overhead(after)}]"
+    return f"{state} {'; '.join(deeds) or '—'}"
+
+
+def tell_tick(before: Row, after: Row, match: Row, names: tuple[str, str] = ("A", "B")) -> str:
+    """One tick for a player of the game: rows [2,F] before and after it, match [G] after it."""
+    first = 0 if before[0, S.PID] <= before[1, S.PID] else 1
+    lines = [f"tick {match[S.TICK]:3d}  ({names[first]} acts first)"]
+    tick = int(match[S.TICK])
+    for seat, name in enumerate(names):
+        lines.append(f"  {name}: {tell_fighter(before[seat], after[seat], after[1 - seat], tick)}")
+    return "\n".join(lines)
