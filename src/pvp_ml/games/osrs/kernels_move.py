@@ -204,11 +204,11 @@ def can_reach(me, opp, match, method):
 @kernel
 def follow(me, opp, match):
     """M2, M5, M9: queue the way to a tile from which the attack reaches."""
+    me[S.WALKING] = 0
+    me[S.MOVING] = 0
     if opp[S.DYING] or abs(me[S.X] - opp[S.X]) > 15 or abs(me[S.Y] - opp[S.Y]) > 15:
         stop_attacking(me)
         return
-    me[S.WALKING] = 0
-    me[S.MOVING] = 0
     method = method_of(me)
     if can_reach(me, opp, match, method):
         return
