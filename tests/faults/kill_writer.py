@@ -91,6 +91,9 @@ def main(folder, rounds, seed):
         start = found.step
     counts["steps"] = start
     counts["torch"] = int("torch" in sys.modules or "numba" in sys.modules)
+    RunStore(folder, "run", keep=2).save(
+        start + INTERVAL, content(start + INTERVAL), "digest"
+    )  # nobody dies in this one
     counts["folders"] = len(list((Path(folder) / "run" / "checkpoints").glob("ckpt-*")))
     print(json.dumps(counts))
 

@@ -3,11 +3,13 @@
 import asyncio
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
 from pvp_ml.bundle import make_bundle
 from pvp_ml.network import NetworkConfig, normalizer_shapes, tensor_shapes
+from pvp_ml.serve.limits import Limits
 from pvp_ml.serve.server import ServeConfig, Server
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Rule
 
@@ -28,6 +30,7 @@ SPEC = GameSpec(
     rewards=(RewardTerm("win"),),
     max_steps=10,
 )
+PATIENT = replace(Limits(), deadline_s=20.0)  # tests run on busy machines
 NETWORKS = {
     "plain": NetworkConfig(trunk=(16, 16)),
     "deep": NetworkConfig(trunk=(16,), heads="mlp", head_layers=(8,), win_head=True, frames=(0, 1)),
@@ -53,7 +56,7 @@ def running(**config):
     async def main():
         held["stop"] = asyncio.Event()
         try:
-            async with Server(ServeConfig(**{"port": 0, "side_port": 0, **config})) as server:
+            async with Server(ServeConfig(**{"port": 0, "side_port": 0, "limits": PATIENT, **config})) as server:
                 held["server"] = server
                 started.set()
                 await held["stop"].wait()

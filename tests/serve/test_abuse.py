@@ -39,7 +39,7 @@ asyncio.run(serve_until_stopped(config, lambda ports: print(*ports, flush=True))
 def serving(models_dir, **limits):
     """(process, port, side port) of a server."""
     child = subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(models_dir), repr(limits)],
+        [sys.executable, "-c", SERVE, str(models_dir), repr({"deadline_s": 20.0, **limits})],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

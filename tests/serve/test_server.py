@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from served_duel import MASKS, NETWORKS, OBS, bundle_of, running
+from served_duel import MASKS, NETWORKS, OBS, PATIENT, bundle_of, running
 
 from pvp_ml.bundle import write_bundle
 from pvp_ml.errors import UserError
@@ -150,7 +150,7 @@ def test_tokens_on_the_line_port(models_dir):
 
 
 def test_one_connection_too_many_is_told_so(models_dir):
-    with running(models_dir=models_dir, limits=replace(Limits(), connections=3)) as server:
+    with running(models_dir=models_dir, limits=replace(PATIENT, connections=3)) as server:
         clients = [Client(port=server.ports[0]) for _ in range(4)]
         for client in clients[:3]:
             assert client.predict(OBS, MASKS, model="plain").action
@@ -165,7 +165,7 @@ def test_one_connection_too_many_is_told_so(models_dir):
 
 
 def test_late_lines_and_idle_clients_are_shown_out(models_dir):
-    limits = replace(Limits(), connections=4, line_s=0.2, idle_s=0.5)
+    limits = replace(PATIENT, connections=4, line_s=0.2, idle_s=0.5)
     with running(models_dir=models_dir, limits=limits) as server:
         slow = socket.create_connection(("127.0.0.1", server.ports[0]), 10)
         slow.sendall(b'{"model": "pl')
@@ -183,7 +183,7 @@ def test_late_lines_and_idle_clients_are_shown_out(models_dir):
 
 
 def test_a_client_that_never_reads_does_not_grow_the_server(models_dir):
-    limits = replace(Limits(), unsent_s=0.5)
+    limits = replace(PATIENT, unsent_s=0.5)
     with running(models_dir=models_dir, limits=limits) as server:
         deaf = socket.socket()
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -331,8 +331,8 @@ def test_the_command_serves_and_ends_on_sigterm(models_dir):
     code = "import sys; from pvp_ml.cli.serve import *; serve(ServeOptions(models_dir=Path(sys.argv[1]), port=0))"
     child = subprocess.Popen([sys.executable, "-c", code, str(models_dir)], stdout=subprocess.PIPE, text=True)
     words = child.stdout.readline().split()
-    with Client(port=int(words[4].strip(";"))) as client:
+    with Client(port=int(words[4].strip(";")), timeout_s=30) as client:
         assert client.predict(OBS, MASKS, model="plain").action
         child.send_signal(signal.SIGTERM)
-        assert child.wait(5) == 0
+        assert child.wait(30) == 0
     child.stdout.close()
