@@ -29,9 +29,9 @@ from pvp_ml.match import IDLE, RESTING, External, MatchPlan, StepBuffers
 
 MATCHES_PER_WORKER = 64
 WARM_UP = 10_000  # decisions a worker, for the JIT
-BASELINE_BATTLES = 80
+BASELINE_BATTLES = 80  # measured, after as many to warm up
 BASELINE_CONCURRENT = 8
-BASELINE_S = 600.0
+BASELINE_S = 1200.0
 BASELINE_PYTHON = "PVP_ML_POKE_ENV_PYTHON"
 Progress = Callable[[str], None]
 
@@ -118,7 +118,7 @@ def baseline(python: str, config: VgcConfig, battles: int, decisions_per_battle:
     with _server() as (process, port):
         request = {
             "port": port, "format": config.format, "teams": list(shipped()[config.format].values()),
-            "battles": battles, "concurrent": BASELINE_CONCURRENT,
+            "warm_up": battles, "battles": battles, "concurrent": BASELINE_CONCURRENT,
         }  # fmt: skip
         script = Path(__file__).with_name("poke_env_baseline.py")
         client = subprocess.Popen(  # noqa: S603 - our own script

@@ -226,18 +226,21 @@ class VgcGame:
 
     def _next(self, row: int, orders: dict[int, list[dict[str, Any]]]) -> None:
         """The match in `row` stopped; begin the next plan there, or let it rest."""
+        if not self._queue:
+            self._rest(row)
+            return
+        self._ending[row] = True
+        self._retries[row] = 0
+        self._begin(row, self._queue.popleft(), orders)
+
+    def _rest(self, row: int) -> None:
+        """Report the ending of `row` at once, without a next match."""
         self._ending[row] = True
         self._plans[row] = None
-        self._retries[row] = 0
-        self._lost[row] = Fault.NONE
-        if self._queue:
-            self._begin(row, self._queue.popleft(), orders)
-            return
         self._phase[row] = _Phase.RESTING
-        stage = self._stage
-        stage.serial[row] = RESTING
+        self._stage.serial[row] = RESTING
         for name in ("obs", "privileged", "mask", "acting"):
-            getattr(stage, name)[row] = 0
+            getattr(self._stage, name)[row] = 0
         self._ready.append(row)
 
     def _stage_state(self, row: int, record: np.void) -> None:
@@ -270,12 +273,11 @@ class VgcGame:
         return count
 
     def _void(self, row: int, fault: Fault) -> None:
-        """The match in `row` is lost: report it and go on with the next plan."""
+        """The match in `row` is lost. This is told at once: the next match may have to wait for a new process."""
         self._stage_numbers(row, None)
         self._stage.faults[row] = fault
-        orders: dict[int, list[dict[str, Any]]] = {}
-        self._next(row, orders)
-        self._dispatch(orders)
+        self._lost[row] = Fault.NONE
+        self._rest(row)
 
     def _lose(self, lost: Lost) -> None:
         """A worker was replaced: its matches are void, those that had not begun begin again."""

@@ -1,7 +1,8 @@
 """Random battles of poke-env players over a websocket: what the speed of this game is measured against.
 
 Run by path with a Python that has poke-env (it cannot share a venv with this package):
-`python poke_env_baseline.py` with JSON {port, format, teams, battles, concurrent} on stdin; prints {battles, cpu_s}.
+`python poke_env_baseline.py` with JSON {port, format, teams, warm_up, battles, concurrent} on stdin;
+prints {battles, cpu_s}.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ def make_players(request: dict) -> list:
 
 
 async def play(request: dict) -> dict:
-    """Play the battles, a tenth of them first to warm up; gives what the others cost this process."""
+    """Play `warm_up` battles, then the measured ones; gives what the latter cost this process."""
     first, second = make_players(request)
-    await first.battle_against(second, n_battles=max(1, request["battles"] // 10))
+    await first.battle_against(second, n_battles=request["warm_up"])
     first.reset_battles()
     second.reset_battles()
     print("warm", flush=True)
