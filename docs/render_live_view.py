@@ -1,4 +1,4 @@
-"""Draw docs/live-view.svg from a run's metrics: python docs/render_live_view.py experiments/demo [total steps]."""
+"""Draw docs/live-view.svg from a run's metrics: python docs/render_live_view.py experiments/demo."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pvp_ml.run.tracking import Point, read_metrics
 FACTS = ("steps", "rollouts", "seconds")
 
 
-def main(run: Path, total_steps: int) -> None:
+def main(run: Path) -> None:
     """Replay the points into the view, and save its last picture."""
     config = yaml.safe_load((run / "config.yml").read_text())
-    history = History(total_steps)
+    history = History(config["run"]["total_steps"], config["run"]["max_seconds"])
     for line in read_metrics(run / "metrics.jsonl"):
         values = {name: value for name, value in line.items() if name not in FACTS and value is not None}
         history.add(Point(line["steps"], line["rollouts"], line["seconds"], values))
@@ -33,4 +33,4 @@ def main(run: Path, total_steps: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    main(Path(sys.argv[1]))

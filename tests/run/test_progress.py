@@ -21,7 +21,19 @@ def test_speed_and_time_left():
         history.add(point)
     assert history.steps_per_s == 500
     assert history.seconds_left == 12.0
-    assert History(0).seconds_left is None
+    assert history.share_done == 0.4
+    assert (History(0).seconds_left, History(0).share_done) == (None, None)
+
+
+def test_a_run_limited_by_time():
+    history = History(0, max_seconds=20)
+    for point in points(4, per_second=500):
+        history.add(point)
+    assert (history.seconds_left, history.share_done) == (12.0, 0.4)
+    both = History(5_000, max_seconds=20)
+    for point in points(4, per_second=500):
+        both.add(point)
+    assert (both.seconds_left, both.share_done) == (2.0, 0.8)
 
 
 def test_speed_follows_a_change():
@@ -78,7 +90,7 @@ def test_count(number, text):
 
 def test_lines_every_few_seconds():
     lines: list[str] = []
-    view = LineView(100_000, lines.append, every_s=5)
+    view = LineView(History(100_000), lines.append, every_s=5)
     for point in points(12):
         view.write(point)
     view.close()
@@ -90,14 +102,14 @@ def test_lines_every_few_seconds():
 def test_the_view_fits_the_place():
     terminal = Console(file=io.StringIO(), force_terminal=True, width=80)
     log = Console(file=io.StringIO(), force_terminal=False)
-    assert isinstance(make_view("auto", "x", 10, terminal, lambda: 0.0), LiveView)
-    assert isinstance(make_view("auto", "x", 10, log, lambda: 0.0), LineView)
-    assert make_view("off", "x", 10, terminal, lambda: 0.0) is None
+    assert isinstance(make_view("auto", "x", History(10), terminal, lambda: 0.0), LiveView)
+    assert isinstance(make_view("auto", "x", History(10), log, lambda: 0.0), LineView)
+    assert make_view("off", "x", History(10), terminal, lambda: 0.0) is None
 
 
 def test_the_live_view_draws_at_most_four_times_a_second():
     console, now = Console(file=io.StringIO(), force_terminal=True, width=80), [0.0]
-    view = LiveView("connect4", 10_000, console, lambda: now[0])
+    view = LiveView("connect4", History(10_000), console, lambda: now[0])
     for point in points(10):
         view.write(point)
         now[0] += 0.1

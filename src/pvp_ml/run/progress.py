@@ -70,8 +70,9 @@ class Curve:
 class History:
     """What the view needs to know of the points so far; stays small however long the run."""
 
-    def __init__(self, total_steps: int) -> None:
+    def __init__(self, total_steps: int, max_seconds: float = 0.0) -> None:
         self.total_steps = total_steps
+        self.max_seconds = max_seconds
         self.last: Point | None = None
         self.values: dict[str, float] = {}
         self.curves = {row.metric: Curve() for row in ROWS}
@@ -97,17 +98,28 @@ class History:
 
     @property
     def seconds_left(self) -> float | None:
-        """Until `total_steps` at this speed; None when nobody knows."""
-        if self.last is None or self.total_steps <= 0 or self.steps_per_s <= 0:
+        """Until the first limit, steps at this speed or time; None when nobody knows."""
+        if self.last is None:
             return None
-        return max(0, self.total_steps - self.last.steps) / self.steps_per_s
+        left = [max(0.0, self.max_seconds - self.last.seconds)] if self.max_seconds else []
+        if self.total_steps and self.steps_per_s > 0:
+            left.append(max(0, self.total_steps - self.last.steps) / self.steps_per_s)
+        return min(left, default=None)
+
+    @property
+    def share_done(self) -> float | None:
+        """0…1 of the limit that is nearer; None without a limit."""
+        steps, seconds = (self.last.steps, self.last.seconds) if self.last else (0, 0.0)
+        shares = [steps / self.total_steps] if self.total_steps else []
+        shares += [seconds / self.max_seconds] if self.max_seconds else []
+        return min(1.0, max(shares)) if shares else None
 
 
 class LiveView:
     """A panel that is drawn again at most four times a second."""
 
-    def __init__(self, title: str, total_steps: int, console: Console, now: Callable[[], float]) -> None:
-        self.history = History(total_steps)
+    def __init__(self, title: str, history: History, console: Console, now: Callable[[], float]) -> None:
+        self.history = history
         self._title, self._now = title, now
         self._live = Live(console=console, auto_refresh=False, transient=False)
         self._live.start()
@@ -133,8 +145,8 @@ class LiveView:
 class LineView:
     """For logs and CI: one line every few seconds."""
 
-    def __init__(self, total_steps: int, print_line: Callable[[str], None], every_s: float = 5.0) -> None:
-        self.history = History(total_steps)
+    def __init__(self, history: History, print_line: Callable[[str], None], every_s: float = 5.0) -> None:
+        self.history = history
         self._print, self._every_s, self._printed = print_line, every_s, -math.inf
 
     def write(self, point: Point) -> None:
@@ -155,13 +167,13 @@ class LineView:
         self._print(" · ".join([_progress_text(self.history), *parts]))
 
 
-def make_view(view: View, title: str, total_steps: int, console: Console, now: Callable[[], float]) -> Sink | None:
+def make_view(view: View, title: str, history: History, console: Console, now: Callable[[], float]) -> Sink | None:
     """The view that fits: `auto` is live on a terminal and lines elsewhere."""
     if view == "off":
         return None
     if view == "live" or (view == "auto" and console.is_terminal and not console.is_dumb_terminal):
-        return LiveView(title, total_steps, console, now)
-    return LineView(total_steps, lambda line: console.print(line, highlight=False, soft_wrap=True))
+        return LiveView(title, history, console, now)
+    return LineView(history, lambda line: console.print(line, highlight=False, soft_wrap=True))
 
 
 def panel(title: str, history: History) -> RenderableType:
@@ -173,8 +185,8 @@ def panel(title: str, history: History) -> RenderableType:
     for row in _known(history):
         curve = sparkline(history.curves[row.metric].means, CURVES)
         table.add_row(row.label, _shown(row, history.values[row.metric]), curve)
-    steps = history.last.steps if history.last else 0
-    bar: list[RenderableType] = [ProgressBar(history.total_steps, steps)] if history.total_steps else []
+    done = history.share_done
+    bar: list[RenderableType] = [ProgressBar(1.0, done)] if done is not None else []
     body = Group(Text(_progress_text(history)), *bar, Text(""), table)
     return Panel(body, title=title, title_align="left", border_style="blue", padding=(1, 2))
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from pvp_ml.bundle import pack_bundle
 from pvp_ml.errors import UserError
 from pvp_ml.run.config import Config
-from pvp_ml.run.progress import make_view
+from pvp_ml.run.progress import History, make_view
 from pvp_ml.run.resume import Start
 from pvp_ml.run.store import RunStore
 from pvp_ml.run.tensorboard import TensorBoard
@@ -55,7 +55,8 @@ def attach_sinks(run: Run, console: Console) -> None:
         except (UserError, OSError) as error:
             log.warning("no TensorBoard: %s; training goes on, metrics are in %s", error, run.store.metrics)
     title = f"{run.config.run.name} · {run.spec.name} · {run.config.env.matches} matches"
-    view = make_view(tracking.view, title, run.config.run.total_steps, console, time.monotonic)
+    history = History(run.config.run.total_steps, run.config.run.max_seconds)
+    view = make_view(tracking.view, title, history, console, time.monotonic)
     if view is not None:
         run.tracker.add("view", view)
 
