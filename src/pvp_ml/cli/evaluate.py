@@ -23,6 +23,8 @@ from pvp_ml.run.settings import read_settings
 from pvp_ml.selfplay.evaluate import Contestant, find_contestant
 from pvp_ml.selfplay.evaluate import evaluate as play
 from pvp_ml.selfplay.tally import TABLE_HEADER, Evaluation
+from pvp_ml.serve.remote_player import PREFIX, RemotePlayer
+from pvp_ml.spec import GameSpec
 
 Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 
@@ -63,7 +65,8 @@ def evaluate(
 
     Args:
         model: a model file, a run's `experiments/NAME/model.zip`, or the name of a scripted player or bot
-        against: opponents: bots of the game, scripted players, model files; default: random and every bot of the game
+        against: opponents: bots of the game, scripted players, model files, servers (tcp://HOST:PORT/MODEL); default:
+            random and every bot of the game
         game: the game, where the model does not say it
         matches: matches per opponent
         scenario: scenarios to play in turn, or `all`; default: the game's first
@@ -74,9 +77,9 @@ def evaluate(
     kind = registry.find(game or game_of(model, here))
     settings = game_settings(kind, flags)
     spec = kind.spec(settings)
-    first = find_contestant(model, spec, here, greedy)
+    first = contestant(model, spec, here, greedy)
     names = against or ["random", *(bot for bot in spec.bots if bot != "random")]
-    rivals = [find_contestant(name, spec, here, greedy) for name in names]
+    rivals = [contestant(name, spec, here, greedy) for name in names]
     results = []
     for rival in rivals:
         result = _play(kind, settings, (first, rival), matches, seed, scenario or [], quiet=output.json)
@@ -87,6 +90,13 @@ def evaluate(
             show(result, output.actions)
     if output.plot is not None:
         draw(output.plot, results)
+
+
+def contestant(name: str, spec: GameSpec, working_directory: Path, greedy: bool) -> Contestant:
+    """Whoever the name means; an address means a player behind a server."""
+    if name.startswith(PREFIX):
+        return Contestant(name, make=lambda asked: RemotePlayer(name, asked, greedy))
+    return find_contestant(name, spec, working_directory, greedy)
 
 
 def game_of(model: str, working_directory: Path) -> str:
