@@ -51,6 +51,12 @@ class Deciders:
         """Who decides."""
         return self._table[slot]
 
+    def scripted(self, name: str) -> players.Player:
+        """The scripted player of that name, which holds all of its seats."""
+        player = self._table[self.slot(Scripted(name))]
+        assert not isinstance(player, Actor)
+        return player
+
     def forget_members(self, keep: set[str]) -> None:
         """Free members whose hash is not in `keep`; their indexes are not reused."""
         for key, index in list(self._index.items()):

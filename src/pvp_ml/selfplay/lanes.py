@@ -93,8 +93,10 @@ class Lanes:
             case Member(_, delay, greedy, noise):
                 self.delay[row, seat], self.noise[row, seat] = delay, noise
                 self.greedy[row, seat] = scramble(seed, _GREEDY_CHANNEL, seat) / 2.0**64 < greedy
-            case Scripted(_, delay):
+            case Scripted(name, delay):
                 self.delay[row, seat] = delay
+                if not self.is_void[row]:
+                    self._deciders.scripted(name).begin(self.serial[row : row + 1])
 
     def note(self, reward: FloatArray, signals: FloatArray, rows: npt.NDArray[np.intp] | slice = slice(None)) -> None:
         """Add one step's mixed reward [n,S] and signals [n,S,K] of these rows."""
@@ -114,6 +116,9 @@ class Lanes:
             signals=self._folds.of(row, int(self.clock[row])),
         )
         self.score[row] = 0.0
+        for name in {occupant.name for occupant in outcome.plan.lineup if isinstance(occupant, Scripted)}:
+            if not self.is_void[row]:
+                self._deciders.scripted(name).end(self.serial[row : row + 1])
         return outcome
 
     def is_expected(self, serial: int) -> bool:
