@@ -1,3 +1,7 @@
+import pytest
+
+from pvp_ml.errors import UserError
+from pvp_ml.games.vgc.config import VgcConfig
 from pvp_ml.games.vgc.view import tell, watch
 
 
@@ -29,11 +33,17 @@ def test_lines_become_sentences():
 
 
 def test_watch_tells_a_whole_battle_and_saves_it(installation, tmp_path):
-    said = []
-    log = watch("heuristics", "random", said.append, seed=3, log_folder=tmp_path)
+    config = VgcConfig(log_folder=str(tmp_path))
+    said = list(watch(config, "heuristics", "random", "gen9championsvgc2026regma", 3))
     text = "\n".join(said)
-    assert "Turn 1" in text and said[-2].strip() in ("Seat 1 wins", "Seat 2 wins") and said[-1].startswith("saved ")
-    turns = sum(line.startswith("|turn|") for line in log.lines)
-    assert text.count("\nTurn ") == turns > 1
-    assert (tmp_path / "match-00000001.log").read_text().splitlines() == list(log.lines)
-    assert log.inputs[0].startswith(">start ") and any(line.startswith(">p1 team ") for line in log.inputs)
+    assert "Turn 1" in text and said[-2].strip() in ("Seat 1 wins", "Seat 2 wins") and said[-1].startswith("saved in ")
+    log = (tmp_path / "match-00000001.log").read_text().splitlines()
+    assert text.count("\nTurn ") == sum(line.startswith("|turn|") for line in log) > 1
+    assert list(tell(log)) == said[:-1]
+    inputs = (tmp_path / "match-00000001.input.log").read_text().splitlines()
+    assert inputs[0].startswith(">start ") and any(line.startswith(">p1 team ") for line in inputs)
+
+
+def test_watch_refuses_what_is_no_bot(installation):
+    with pytest.raises(UserError, match="'my-model' is not a bot"):
+        next(watch(VgcConfig(), "my-model", "", "", 0))

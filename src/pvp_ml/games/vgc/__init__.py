@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from pvp_ml.games.registry import GameType
@@ -24,6 +24,12 @@ def _setup(progress: Callable[[str], None]) -> None:
     setup(progress)
 
 
+def _watch(config: VgcConfig, first: str, second: str, scenario: str, seed: int) -> Iterator[str]:
+    from pvp_ml.games.vgc.view import watch
+
+    return watch(config, first, second, scenario, seed)
+
+
 GAME = GameType(
     name="vgc",
     title="Pokémon VGC doubles",
@@ -33,4 +39,5 @@ GAME = GameType(
     status="tested",
     setup=_setup,
     asynchronous=True,
+    watch=_watch,
 )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 
 import numpy as np
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.vgc.config import VgcConfig
-from pvp_ml.games.vgc.engine import BattleLog, VgcGame, save_log
+from pvp_ml.games.vgc.engine import BattleLog, VgcGame
 from pvp_ml.match import IDLE, RESTING, Bot, MatchPlan, StepBuffers
 
 STATUSES = {
@@ -22,6 +21,7 @@ STATS = {
     "evasion": "evasiveness",
 }  # fmt: skip
 WAIT_S = 60.0
+DEFAULT_BOT = "heuristics"
 _SIDE = {"p1": "Seat 1", "p2": "Seat 2"}
 _TAG = re.compile(r"^(move|ability|item): ")
 
@@ -100,21 +100,18 @@ def tell(lines: Iterable[str]) -> Iterator[str]:
             yield text
 
 
-def watch(
-    first: str,
-    second: str,
-    say: Callable[[str], None],
-    config: VgcConfig | None = None,
-    seed: int = 0,
-    log_folder: Path | None = None,
-) -> BattleLog:
-    """Let two bots play one battle and tell it as it happens; gives the log, and saves it when a folder is named."""
-    game = VgcGame(config or VgcConfig(), 1)
+def watch(config: VgcConfig, first: str, second: str, scenario: str, seed: int) -> Iterator[str]:
+    """Let two bots play one battle and tell it as it happens; '' is the heuristics bot, and the default scenario.
+
+    With `config.log_folder` the battle is saved there as a Showdown log.
+    """
+    game = VgcGame(config, 1)
     finished: list[BattleLog] = []
     game.listen(finished.append)
     told = 0
     try:
-        game.queue([MatchPlan(1, seed, (Bot(first), Bot(second)))])
+        lineup = tuple(Bot(_bot(name, game)) for name in (first, second or first))
+        game.queue([MatchPlan(1, seed, lineup, scenario or "default")])
         game.start()
         out = StepBuffers.allocate(game.spec, 1)
         actions = np.full((1, game.spec.seats, len(game.spec.heads)), IDLE, np.int32)
@@ -124,14 +121,18 @@ def watch(
             if out.faults[0]:
                 raise UserError(f"the battle became void: {' '.join(game.fault_texts[-1:])[:300]}")
             log = finished[0].lines if finished else tuple(game.view(0).get("log", ()))
-            for text in tell(log[told:]):
-                say(text)
+            yield from tell(log[told:])
             told = len(log)
             if out.serial[0] == RESTING:
                 break
             game.send(out.match[:1], actions)
     finally:
         game.close()
-    if log_folder is not None:
-        say(f"saved {save_log(finished[0], log_folder)}")
-    return finished[0]
+    if config.log_folder:
+        yield f"saved in {config.log_folder}"
+
+
+def _bot(name: str, game: VgcGame) -> str:
+    if name and name not in game.spec.bots:
+        raise UserError(f"vgc: '{name}' is not a bot", f"`watch` tells battles of bots: {', '.join(game.spec.bots)}")
+    return name or DEFAULT_BOT
