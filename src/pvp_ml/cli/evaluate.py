@@ -163,7 +163,7 @@ def _play(
     scenarios: list[str],
     quiet: bool,
 ) -> Evaluation:
-    game = kind.build(settings, max(1, min(matches, 8 if kind.asynchronous else 256)))
+    game = kind.build(settings, max(1, min(matches, 8 if kind.runs_elsewhere(settings) else 256)))
     try:
         with Progress(console=Console(stderr=True), transient=True, disable=quiet) as bar:
             task = bar.add_task(f"{sides[0].name} against {sides[1].name}", total=matches)

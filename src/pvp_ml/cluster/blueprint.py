@@ -63,14 +63,15 @@ class Blueprint(BaseModel):
     ) -> Shard:
         """The shard of that rank on the given memory."""
         game_type = registry.find(self.game)
-        game = game_type.build(game_type.config(**self.game_config), self.matches_of(rank))
+        config = game_type.config(**self.game_config)
+        game = game_type.build(config, self.matches_of(rank))
         shares = [self._share(i, game.spec, rank, memory) for i, memory in enumerate(memories)]
         live: dict[str, Actor] = {share.name: share.policy.actor() for share in shares}
         deciders = Deciders(game.spec, live, members)
         plans = PlanSource(self.seed, rank, self.shards, game.spec.teams, mix)
         steps = self.trainees[0].ppo.n_steps
         mixer = RewardMixer(game.spec, self.reward)
-        if game_type.asynchronous:
+        if game_type.runs_elsewhere(config):
             collector: Collector = AsyncCollector(cast(AsyncVecGame, game), steps, deciders, mixer, plans)
         else:
             collector = Collector(cast(VecGame, game), steps, deciders, mixer, plans)

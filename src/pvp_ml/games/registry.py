@@ -37,7 +37,8 @@ class GameType:
     no, and is then excused from that check and from exact resume. `symmetric`: no seat has an advantage and all seats
     see alike, over many seeds. `action_notes(config)` gives lines that `pvp-ml game show NAME --actions` prints above
     the choices. `narrate(views)` turns the views of a match's steps into lines for people; a game whose matches cannot
-    be told from views gives `watch(config, first, second, scenario, seed)` instead.
+    be told from views gives `watch(config, first, second, scenario, seed)` instead. `asynchronous` games always run
+    elsewhere; `is_remote(config)` says it of one that only may.
     """
 
     name: str
@@ -54,6 +55,11 @@ class GameType:
     action_notes: Callable[[Any], list[str]] | None = None
     narrate: Callable[[Iterable[dict[str, Any]]], Iterator[str]] | None = None
     watch: Callable[[Any, str, str, str, int], Iterator[str]] | None = None
+    is_remote: Callable[[Any], bool] | None = None
+
+    def runs_elsewhere(self, config: GameConfig) -> bool:
+        """Whether `build` gives an AsyncVecGame under these settings."""
+        return self.asynchronous or (self.is_remote is not None and self.is_remote(config))
 
 
 @cache

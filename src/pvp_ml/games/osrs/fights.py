@@ -9,11 +9,14 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
+from pvp_ml.errors import UserError
 from pvp_ml.games.contract import Contract, parse_contract
 from pvp_ml.games.osrs import state, switches
+from pvp_ml.games.osrs.remote_config import RemoteFields, is_remote, without_remote
+from pvp_ml.games.osrs.remote_params import reset_fields
 from pvp_ml.games.osrs.signals import REWARDS, SIGNALS
-from pvp_ml.games.registry import GameConfig, GameType
-from pvp_ml.match import VecGame
+from pvp_ml.games.registry import GameType
+from pvp_ml.match import AsyncVecGame, VecGame
 from pvp_ml.spec import GameSpec, Scenario
 
 Build = Literal["PURE", "ZERKER", "MED", "MAXED", "LMS_PURE", "LMS_ZERKER", "LMS_MED"]
@@ -31,7 +34,7 @@ MOST_TICKS = 20_000
 """Below this no stack of ammunition or runes can run out, so amounts need not be counted."""
 
 
-class FightConfig(GameConfig):
+class FightConfig(RemoteFields):
     """Settings of both fights."""
 
     max_ticks: int = Field(1000, ge=1, le=MOST_TICKS, description="ticks after which a match is truncated")
@@ -111,7 +114,12 @@ def contract(name: str) -> Contract:
 
 def _settings(config: FightConfig) -> Parameters:
     flat = ((key, ",".join(value) if isinstance(value, tuple) else value) for key, value in config)
-    return tuple(flat)
+    return without_remote(tuple(flat), config)
+
+
+def _scenarios(all_: tuple[Scenario, ...], config: FightConfig) -> tuple[Scenario, ...]:
+    """An external server decides the rules, so corrections of them cannot be asked for."""
+    return tuple(s for s in all_ if "live" not in dict(s.parameters)) if is_remote(config) else all_
 
 
 def nh_spec(config: NhConfig) -> GameSpec:
@@ -128,7 +136,7 @@ def nh_spec(config: NhConfig) -> GameSpec:
         signals=SIGNALS,
         max_steps=config.max_ticks,
         bots=("nh-bot",),
-        scenarios=NH_SCENARIOS,
+        scenarios=_scenarios(NH_SCENARIOS, config),
         parameters=_settings(config),
     )
 
@@ -147,7 +155,7 @@ def dharok_spec(config: DharokConfig) -> GameSpec:
         signals=SIGNALS,
         max_steps=config.max_ticks,
         bots=("dharok-bot",),
-        scenarios=DHAROK_SCENARIOS,
+        scenarios=_scenarios(DHAROK_SCENARIOS, config),
         parameters=_settings(config),
     )
 
@@ -160,16 +168,32 @@ def _announce_compile() -> None:
         sys.stderr.flush()
 
 
-def build_nh(config: NhConfig, matches: int) -> VecGame:
-    """M NH fights side by side."""
+def _build_remote(spec: GameSpec, config: FightConfig, agent_type: str, matches: int) -> AsyncVecGame:
+    if config.switches_on or config.switches_off:
+        raise UserError(
+            f"game '{spec.name}': switches cannot be sent to an external server", "give them to `pvp-ml sim-server`"
+        )
+    from pvp_ml.games.osrs.remote import RemoteGame
+
+    told = config.model_dump()
+    bodies = {s.name: reset_fields({**told, **dict(s.parameters)}, agent_type == "NhEnv") for s in spec.scenarios}
+    return RemoteGame(spec, config, agent_type, bodies, matches)
+
+
+def build_nh(config: NhConfig, matches: int) -> VecGame | AsyncVecGame:
+    """M NH fights side by side, here or on an external server."""
+    if is_remote(config):
+        return _build_remote(nh_spec(config), config, "NhEnv", matches)
     _announce_compile()
     from pvp_ml.games.osrs.game import OsrsGame
 
     return OsrsGame(nh_spec(config), config, matches)
 
 
-def build_dharok(config: DharokConfig, matches: int) -> VecGame:
-    """M Dharok fights side by side."""
+def build_dharok(config: DharokConfig, matches: int) -> VecGame | AsyncVecGame:
+    """M Dharok fights side by side, here or on an external server."""
+    if is_remote(config):
+        return _build_remote(dharok_spec(config), config, "DharokEnv", matches)
     _announce_compile()
     from pvp_ml.games.osrs.game import OsrsGame
 
@@ -185,6 +209,7 @@ NH = GameType(
     aliases=("NhEnv",),
     status="thoroughly tested",
     symmetric=True,
+    is_remote=is_remote,
 )
 DHAROK = GameType(
     name="dharok",
@@ -195,4 +220,5 @@ DHAROK = GameType(
     aliases=("DharokEnv",),
     status="tested",
     symmetric=True,
+    is_remote=is_remote,
 )
