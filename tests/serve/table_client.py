@@ -30,6 +30,14 @@ class Refused(Exception):
     pass
 
 
+OPEN = []
+
+
+def close_all():
+    while OPEN:
+        OPEN.pop().close()
+
+
 class TableClient:
     """One connection, one agent."""
 
@@ -39,6 +47,7 @@ class TableClient:
         self.file = self.socket.makefile("rb")
         self.random = random.Random(seed)
         self.sight = None
+        OPEN.append(self)
 
     def send(self, action, body=None):
         line = json.dumps({"action": action, "body": body, "meta": {"id": self.agent}})
