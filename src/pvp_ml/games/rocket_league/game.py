@@ -2,7 +2,7 @@
 
 A snapshot holds plans and inputs, not physics: RocketSim does not give away everything that its next tick depends on
 (contacts, suspension), but the same inputs from the same scene lead to the same state, bit for bit. Restoring therefore
-plays the running matches again, about 25 µs of CPU per car and step, and `replayed_exactly` says whether it arrived.
+plays the running matches again, about 35 µs of CPU per car and step, and `replayed_exactly` says whether it arrived.
 """
 
 from __future__ import annotations
