@@ -20,6 +20,18 @@ def test_flags_on_top_of_a_preset(tmp_path):
     assert config.run.name == "mine"
 
 
+def test_a_run_without_a_name_is_called_like_its_preset(tmp_path):
+    (tmp_path / "config/own").mkdir(parents=True)
+    (tmp_path / "config/own/mine.v2.yml").write_text("env: {name: connect4}\n")
+    for preset, name in (
+        ("own/mine.v2.yml", "own-mine.v2"),
+        ("config/own/mine.v2.yml", "own-mine.v2"),
+        (str(tmp_path / "config/own/mine.v2.yml"), "mine.v2"),
+    ):
+        assert load_config(preset, [], tmp_path).run.name == name
+    assert load_config("", ["--game", "connect_four"], tmp_path).run.name == "connect4"
+
+
 def test_the_documented_command_line(tmp_path):
     words = "--game connect4 --experiment Mine --total-timesteps 10000000 --num-envs 100 --learning-rate 3e-4"
     more = "--n-steps 1024 --batch-size 64 --reward-ko 0.5"

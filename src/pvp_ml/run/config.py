@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, Any, cast
 
 import yaml
@@ -21,7 +21,7 @@ from pvp_ml.rl.ppo_config import PpoConfig
 from pvp_ml.rl.rewards import RewardConfig, RewardMixer
 from pvp_ml.rl.schedule import Schedule, Within
 from pvp_ml.run.options import Option, options_of, read_flags, short_names
-from pvp_ml.run.presets import KeyPath, Layer, load_preset
+from pvp_ml.run.presets import SUFFIXES, KeyPath, Layer, load_preset
 from pvp_ml.run.progress import View
 from pvp_ml.run.settings import Section, read_settings
 from pvp_ml.selfplay.matchmaking import SelfPlayConfig
@@ -192,7 +192,7 @@ def load_config(preset: str, flags: Sequence[str], working_directory: Path) -> C
     config = read_config(read_flags(flags, options, aliases).over(layer))
     if config.run.name:
         return config
-    name = (preset or game.name).removeprefix("config/").removesuffix(".yml").removesuffix(".yaml").replace("/", "-")
+    name = _run_name(PurePath(preset)) if preset else game.name
     return config.model_copy(update={"run": config.run.model_copy(update={"name": name})})
 
 
@@ -232,6 +232,14 @@ def check_names(config: Config, layer: Layer) -> None:
         RewardMixer(spec, config.reward)
     except UserError as error:
         raise UserError(f"{layer.source(('reward',))}: reward: {error.message}", error.hint) from None
+
+
+def _run_name(preset: PurePath) -> str:
+    """`config/nh/core.yml` → nh-core; a file from elsewhere gives its own name alone."""
+    if preset.is_absolute() or ".." in preset.parts:
+        return preset.stem
+    parts = preset.parts[1:] if preset.parts[0] in ("config", "presets") else preset.parts
+    return "-".join((*parts[:-1], preset.stem if preset.suffix in SUFFIXES else preset.name))
 
 
 def _terms(game: GameType) -> tuple[RewardTerm, ...]:
