@@ -92,7 +92,7 @@ class DecidingModule(nn.Module):
         head = self.interface.heads[h]
         last_resort = 0 if head.fallback is None else head.choices.index(head.fallback)
         only = torch.arange(stop - start) == last_resort
-        return torch.where(legal.any(dim=1, keepdim=True), legal, only)
+        return legal | (only & ~legal.any(dim=1, keepdim=True))  # no `where` on booleans: ONNX runtimes lack it
 
 
 def rule_matrices(heads: tuple[Head, ...]) -> tuple[FloatArray, FloatArray, FloatArray, Array, FloatArray]:
