@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pvp_ml.cli import run
-from pvp_ml.games.replay import MAX_LINE_BYTES, ReplayError, read_replay, views
+from pvp_ml.games.replay import MAX_LINE_BYTES, ReplayError, play, read_replay
 
 
 @pytest.fixture
@@ -22,9 +22,9 @@ def test_a_replay_tells_the_same_match(saved, capsys):
     path, told = saved
     assert run(["replay", "show", str(path)]) == 0
     assert capsys.readouterr().out.splitlines() == told.splitlines()[:-1]
-    last = list(views(read_replay(path)))[-1]
-    assert last["over"] == "ended"
-    assert sorted(last["result"]) in ([-1, 1], [0, 0])
+    _, last = list(play(read_replay(path)))[-1]
+    assert last.ended[0]
+    assert sorted(last.result[0].tolist()) in ([-1, 1], [0, 0])
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ def test_files_that_lie_are_refused(saved, change, words):
     head, steps = change(head, steps)
     path.write_text("\n".join(json.dumps(line) for line in [head, *steps]))
     with pytest.raises(ReplayError, match=words):
-        list(views(read_replay(path)))
+        list(play(read_replay(path)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import numpy as np
 from cyclopts import App, Parameter
@@ -13,7 +13,7 @@ from cyclopts import App, Parameter
 from pvp_ml.cli.evaluate import game_settings
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
-from pvp_ml.games.replay import Replay, narrate, read_replay, shown, views, write_replay
+from pvp_ml.games.replay import Replay, is_over, narrate, play, read_replay, write_replay
 from pvp_ml.match import IDLE, Bot, External, IntArray, MatchPlan, StepBuffers, VecGame
 from pvp_ml.players import Player
 from pvp_ml.selfplay.evaluate import Contestant, find_contestant
@@ -75,15 +75,15 @@ def show(file: str, *, delay_ms: int = 0) -> None:
         delay_ms: wait between lines
     """
     replay = read_replay(Path(file))
-    for line in narrate(replay.game, views(replay)):
+    for line in narrate(replay.game, play(replay)):
         print(line, flush=True)
         time.sleep(delay_ms / 1000.0)
 
 
 def _play(
     game: VecGame, spec: GameSpec, plan: MatchPlan, sides: list[Contestant], recorded: list[IntArray]
-) -> Iterator[dict[str, Any]]:
-    """Views of one match; its actions are appended to `recorded`."""
+) -> Iterator[tuple[VecGame, StepBuffers]]:
+    """The game and its buffers after the start and each step; the actions are appended to `recorded`."""
     players: list[Player | None] = [side.make(spec) if side.make else None for side in sides]
     out = StepBuffers.allocate(spec, 1)
     game.queue([plan])
@@ -91,7 +91,7 @@ def _play(
     for player in players:
         if player is not None:
             player.begin(out.serial)
-    yield game.view(0)
+    yield game, out
     keys = np.zeros((1, spec.seats), np.uint64)
     for clock in range(spec.max_steps + 1):
         actions = np.full((1, spec.seats, len(spec.heads)), IDLE, np.int32)
@@ -106,7 +106,7 @@ def _play(
                 actions[0, seat] = chosen[0]
         recorded.append(actions[0].copy())
         game.step(actions, out)
-        yield shown(game, out)
-        if out.ended[0] or out.truncated[0]:
+        yield game, out
+        if is_over(out):
             return
     raise UserError(f"the match did not end within {spec.max_steps} steps", f"pvp-ml game check {spec.name}")

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pvp_ml.errors import UserError
-from pvp_ml.match import AsyncVecGame, VecGame
+from pvp_ml.match import AsyncVecGame, StepBuffers, VecGame
 from pvp_ml.spec import GameSpec
 
 GROUP = "pvp_ml.games"
@@ -36,9 +36,9 @@ class GameType:
     `reproducible`: the same plan and actions give the same match bit for bit; a game on somebody else's physics may say
     no, and is then excused from that check and from exact resume. `symmetric`: no seat has an advantage and all seats
     see alike, over many seeds. `action_notes(config)` gives lines that `pvp-ml game show NAME --actions` prints above
-    the choices. `narrate(views)` turns the views of a match's steps into lines for people; a game whose matches cannot
-    be told from views gives `watch(config, first, second, scenario, seed)` instead. `asynchronous` games always run
-    elsewhere; `is_remote(config)` says it of one that only may.
+    the choices. `narrate(steps)` turns the game and its buffers after each step of one match into lines for people; a
+    game whose matches cannot be told that way gives `watch(config, first, second, scenario, seed)` instead.
+    `asynchronous` games always run elsewhere; `is_remote(config)` says it of one that only may.
     """
 
     name: str
@@ -53,7 +53,7 @@ class GameType:
     reproducible: bool = True
     symmetric: bool = False
     action_notes: Callable[[Any], list[str]] | None = None
-    narrate: Callable[[Iterable[dict[str, Any]]], Iterator[str]] | None = None
+    narrate: Callable[[Iterable[tuple[VecGame, StepBuffers]]], Iterator[str]] | None = None
     watch: Callable[[Any, str, str, str, int], Iterator[str]] | None = None
     is_remote: Callable[[Any], bool] | None = None
 

@@ -77,8 +77,8 @@ def read_replay(path: Path) -> Replay:
         raise ReplayError(f"'{path}' is not a replay: {type(error).__name__} {error}") from None
 
 
-def views(replay: Replay) -> Iterator[dict[str, Any]]:
-    """The game's `view` at the start and after each step, until the match ends."""
+def play(replay: Replay) -> Iterator[tuple[VecGame, StepBuffers]]:
+    """The game and its buffers after the start and after each step, until the match ends."""
     kind = registry.find(replay.game)
     config = registry.configure(kind, replay.config)
     spec = kind.spec(config)
@@ -94,36 +94,36 @@ def views(replay: Replay) -> Iterator[dict[str, Any]]:
         out = StepBuffers.allocate(spec, 1)
         game.queue([replay.plan])
         game.start(out)
-        yield game.view(0)
+        yield game, out
         for step in replay.actions:
             game.step(_actions(step, spec.seats, len(spec.heads)), out)
-            yield shown(game, out)
-            if out.ended[0] or out.truncated[0]:
+            yield game, out
+            if is_over(out):
                 return
     finally:
         game.close()
 
 
-def shown(game: VecGame, out: StepBuffers) -> dict[str, Any]:
-    """The view after a step; the last one also says how the match ended, seat by seat (1 won, 0 tied, −1 lost)."""
-    if not (out.ended[0] or out.truncated[0]):
-        return game.view(0)
-    how = "ended" if out.ended[0] else "truncated"
-    return {**game.view(0), "over": how, "result": [int(r) for r in out.result[0]]}
+def is_over(out: StepBuffers) -> bool:
+    """Whether the match in the first row stopped in this step."""
+    return bool(out.ended[0] or out.truncated[0])
 
 
-def narrate(game: str, seen: Iterable[dict[str, Any]]) -> Iterator[str]:
+def narrate(game: str, steps: Iterable[tuple[VecGame, StepBuffers]]) -> Iterator[str]:
     """Lines for people: the game's own words where it has some, else what changed in its view."""
     own = registry.find(game).narrate
     if own is not None:
-        yield from own(seen)
+        yield from own(steps)
         return
     before: dict[str, Any] = {}
-    for step, view in enumerate(seen):
+    for number, (played, out) in enumerate(steps):
+        if is_over(out):  # the row is empty by now: only the result is left to tell
+            how = "ended" if out.ended[0] else "truncated"
+            yield f"{number:4d}  {how}, result {out.result[0].tolist()} (1 won, 0 tied, -1 lost)"
+            return
+        view = played.view(0)
         changed = {key: value for key, value in view.items() if before.get(key) != value and key != "step"}
-        if "over" in view:  # the row is empty by now: only the result is left to tell
-            changed = {"over": view["over"], "result": view["result"]}
-        yield f"{step:4d}  " + "  ".join(f"{key} {_short(value)}" for key, value in changed.items())
+        yield f"{number:4d}  " + "  ".join(f"{key} {_short(value)}" for key, value in changed.items())
         before = view
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import resources
 from typing import Literal
@@ -16,7 +17,7 @@ from pvp_ml.games.osrs.remote_config import RemoteFields, is_remote, without_rem
 from pvp_ml.games.osrs.remote_params import reset_fields
 from pvp_ml.games.osrs.signals import REWARDS, SIGNALS
 from pvp_ml.games.registry import GameType
-from pvp_ml.match import AsyncVecGame, VecGame
+from pvp_ml.match import AsyncVecGame, StepBuffers, VecGame
 from pvp_ml.spec import GameSpec, Scenario
 
 Build = Literal["PURE", "ZERKER", "MED", "MAXED", "LMS_PURE", "LMS_ZERKER", "LMS_MED"]
@@ -200,6 +201,13 @@ def build_dharok(config: DharokConfig, matches: int) -> VecGame | AsyncVecGame:
     return OsrsGame(dharok_spec(config), config, matches)
 
 
+def narrate(steps: Iterable[tuple[VecGame, StepBuffers]]) -> Iterator[str]:
+    """A fight in words, tick by tick."""
+    from pvp_ml.games.osrs.narrate import narrate as tell  # the kernels' tables load only when a fight is told
+
+    return tell(steps)
+
+
 NH = GameType(
     name="nh",
     title="OSRS no-honour fight (NH)",
@@ -210,6 +218,7 @@ NH = GameType(
     status="thoroughly tested",
     symmetric=True,
     is_remote=is_remote,
+    narrate=narrate,
 )
 DHAROK = GameType(
     name="dharok",
@@ -221,4 +230,5 @@ DHAROK = GameType(
     status="tested",
     symmetric=True,
     is_remote=is_remote,
+    narrate=narrate,
 )
