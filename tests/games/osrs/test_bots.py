@@ -45,6 +45,12 @@ def test_bot_eats_an_anglerfish_every_three_ticks_while_not_above_base(fight):
     assert f.rows[1, S.COUNT + S.KIND_ANGLERFISH] == before - 2
 
 
+def test_bot_with_sharks_keeps_them_for_emergencies(fight):
+    f = fight(builds=("LMS_PURE",), bots=(None, "nh-bot"))
+    f.play()
+    assert f.carries(1, "shark") == 16 and f.carries(1, "anglerfish") == 0 and f.rows[1, S.HP] == 121
+
+
 def test_bot_drinks_when_it_cannot_eat_more(fight):
     f = fight(bots=(None, "nh-bot"))
     f.rows[1, S.HP] = 110

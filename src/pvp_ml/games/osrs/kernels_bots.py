@@ -22,7 +22,7 @@ from pvp_ml.games.osrs.kernels_combat import (
 from pvp_ml.games.osrs.kernels_dice import below
 from pvp_ml.games.osrs.kernels_fighter import (
     drink,
-    eat_food,
+    eat_anglerfish,
     equip_listed,
     left,
     pray_offensively,
@@ -168,7 +168,7 @@ def nh_bot_acts(bot, enemy, match, enemy_first):
 def pot_up(bot, match):
     """6.1 S7: the first matching line only; a blocked attempt ends it too."""
     if match[S.Q_BOT_POTS_UP] and bot[S.HP] <= bot[S.BASE_HP] and bot[S.COUNT + S.KIND_ANGLERFISH] > 0:
-        eat_food(bot, match)
+        eat_anglerfish(bot, match)
     elif bot[S.RNG] <= bot[S.BASE_RNG] and bot[S.COUNT + S.KIND_RANGING] > 0:
         drink(bot, match, S.KIND_RANGING)
     elif bot[S.STR] <= bot[S.BASE_STR] and bot[S.COUNT + S.KIND_COMBAT] > 0:

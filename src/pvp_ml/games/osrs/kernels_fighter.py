@@ -280,16 +280,8 @@ def heal_up_to(me, heal, cap):
 
 
 @kernel
-def eat_food(me, match):
-    """Eat the first primary food: shark before anglerfish (2.3). True when something was eaten."""
-    base = me[S.BASE_HP]
-    if me[S.COUNT + S.KIND_SHARK] > 0:
-        item, heal, cap = I.SHARK, 20, base
-    elif me[S.COUNT + S.KIND_ANGLERFISH] > 0:
-        item, heal = I.ANGLERFISH, anglerfish_heal(base)
-        cap = base + heal
-    else:
-        return False
+def eat_primary(me, match, item, heal, cap):
+    """Eat a shark or an anglerfish that is there; False when the food timer blocks it (3.5)."""
     note_food(me, heal, cap)
     if left(me, match, S.T_FOOD) > 0:
         return False
@@ -298,6 +290,23 @@ def eat_food(me, match):
     me[S.T_FOOD] = max(me[S.T_FOOD], match[S.TICK] + 3)
     delay_attack(me, match, 3)
     return True
+
+
+@kernel
+def eat_anglerfish(me, match):
+    """Eat an anglerfish that is there; it heals past the base."""
+    heal = anglerfish_heal(me[S.BASE_HP])
+    return eat_primary(me, match, I.ANGLERFISH, heal, me[S.BASE_HP] + heal)
+
+
+@kernel
+def eat_food(me, match):
+    """Eat the first primary food: shark before anglerfish (2.3). True when something was eaten."""
+    if me[S.COUNT + S.KIND_SHARK] > 0:
+        return eat_primary(me, match, I.SHARK, 20, me[S.BASE_HP])
+    if me[S.COUNT + S.KIND_ANGLERFISH] > 0:
+        return eat_anglerfish(me, match)
+    return False
 
 
 @kernel
