@@ -8,8 +8,7 @@ correction keeps the chance of any false alarm at the chosen level.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -109,18 +108,18 @@ class PlayTest:
     rejected: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class PlayReport:
-    """All tests, at one level for all of them together."""
+    """All tests, at one level for all of them together; each recorded fight was played `times` times."""
 
     times: int
-    level: float = LEVEL
-    tests: list[PlayTest] = field(default_factory=list)
+    level: float
+    tests: tuple[PlayTest, ...]
 
     @property
-    def rejected(self) -> list[PlayTest]:
+    def rejected(self) -> tuple[PlayTest, ...]:
         """Quantities that differ."""
-        return [test for test in self.tests if test.rejected]
+        return tuple(test for test in self.tests if test.rejected)
 
 
 def uniformity(ranks: npt.NDArray[np.float64]) -> float:
@@ -144,24 +143,31 @@ def holm(p_values: list[float], level: float) -> list[bool]:
     return out
 
 
-def check_play(fights: Iterable[Fight], times: int, rng: np.random.Generator) -> PlayReport:
-    """Play every recorded fight `times` times anew and test each quantity of each build."""
-    ranks: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
-    for fight in fights:
-        recorded = quantities_of(recorded_tally(fight))
-        played = play_again(fight, times, rng)
-        for name, value in recorded.items():
+class Ranks:
+    """Where recorded fights lie among freshly played ones, gathered fight by fight."""
+
+    def __init__(self, times: int, rng: np.random.Generator) -> None:
+        self.times, self.rng = times, rng
+        self.entries: dict[tuple[str, str], list[tuple[float, float, float]]] = {}  # rank, recorded, mean played
+
+    def add(self, fight: Fight) -> None:
+        """Play the fight anew and rank its recorded quantities."""
+        played = play_again(fight, self.times, self.rng)
+        for name, value in quantities_of(recorded_tally(fight)).items():
             values = np.array([quantity[name] for quantity in played if name in quantity])
-            if len(values) < times // 2:
+            if len(values) < self.times // 2:
                 continue
             below_it, equal = int((values < value).sum()), int((values == value).sum())
-            rank = (below_it + rng.random() * (equal + 1)) / (len(values) + 1)
-            ranks.setdefault((fight.build, name), []).append((rank, value, float(values.mean())))
-    report = PlayReport(times)
-    keys = [key for key, entries in sorted(ranks.items()) if len(entries) >= LEAST_FIGHTS]
-    tables = [np.array(ranks[key]) for key in keys]
-    p_values = [uniformity(table[:, 0]) for table in tables]
-    for key, table, p, falls in zip(keys, tables, p_values, holm(p_values, report.level), strict=True):
-        means = table[:, 1].mean(), table[:, 2].mean()
-        report.tests.append(PlayTest(key[0], key[1], len(table), float(means[0]), float(means[1]), p, falls))
-    return report
+            rank = (below_it + self.rng.random() * (equal + 1)) / (len(values) + 1)
+            self.entries.setdefault((fight.build, name), []).append((rank, value, float(values.mean())))
+
+    def report(self, level: float = LEVEL) -> PlayReport:
+        """Test each quantity of each build that has enough fights."""
+        keys = [key for key, entries in sorted(self.entries.items()) if len(entries) >= LEAST_FIGHTS]
+        tables = [np.array(self.entries[key]) for key in keys]
+        p_values = [uniformity(table[:, 0]) for table in tables]
+        tests = [
+            PlayTest(*key, len(table), float(table[:, 1].mean()), float(table[:, 2].mean()), p, falls)
+            for key, table, p, falls in zip(keys, tables, p_values, holm(p_values, level), strict=True)
+        ]
+        return PlayReport(self.times, level, tuple(tests))

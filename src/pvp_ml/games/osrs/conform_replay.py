@@ -9,7 +9,7 @@ value that the dice could have taken; the comparison afterwards decides.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
@@ -25,17 +25,12 @@ from pvp_ml.games.osrs.fights import DharokConfig, NhConfig
 from pvp_ml.games.osrs.game import template
 from pvp_ml.games.osrs.kernels_gear import string_hash
 
-TOLERANCE = 1.5e-6
-"""Recorded numbers are rounded to six decimals."""
 HIT_VALUES = 6
 DICE_WIDTH = 1 + 8 * HIT_VALUES
 POISON_TICKS = 30
 LOOK_AHEAD = 6
 MOVEMENT, FARCAST = 9, 10
 ARENA = "PVP_ARENA"
-
-TIMER_COLUMNS = (S.T_ATTACK, S.T_FOOD, S.T_POTION, S.T_KARAMBWAN, S.T_FREEZE, S.T_IMMUNE, S.T_VENG)
-"""State columns of the first seven recorded timers."""
 
 
 class Guess(NamedTuple):
@@ -54,33 +49,6 @@ class CarriedPoison:
     victim: int
     strikes_at: int
     weakens_at: int | None = None
-
-
-@dataclass(slots=True)
-class Difference:
-    """The fields that differ in one tick of a fight, with both values of each."""
-
-    tick: int
-    seat: int
-    fields: list[tuple[str, float, float]]  # name, recorded, replayed
-
-
-@dataclass(slots=True)
-class FightReport:
-    """What the replay of one fight compared and found."""
-
-    place: str
-    build: str
-    ticks: int = 0
-    rows: int = 0  # observation rows compared, both seats
-    samples: int = 0  # state rows compared
-    differences: list[Difference] = field(default_factory=list)
-    obs_rows: int = 0
-
-    @property
-    def is_equal(self) -> bool:
-        """No difference to the end."""
-        return not self.differences
 
 
 def config_of(fight: Fight) -> NhConfig | DharokConfig:
@@ -371,76 +339,3 @@ class Replay:
             opp = self.fighters[1 - seat]
             if opp[S.SPLATS] > 0:
                 self.obs[seat, 11] = opp[S.HP] / opp[S.BASE_HP]
-
-    # --- comparison ---
-
-    def compare_row(self, seat: int, tick: int, names: tuple[list[str], list[str]]) -> list[tuple[str, float, float]]:
-        """Observations and masks of the reply of that tick."""
-        side, row = self.fight.sides[seat], self.rows[seat][tick]
-        found = [
-            (names[0][i], float(side.obs[row, i]), float(self.obs[seat, i]))
-            for i in np.flatnonzero(np.abs(side.obs[row] - self.obs[seat]) > TOLERANCE)
-        ]
-        found += [
-            (names[1][i], float(side.mask[row, i]), float(self.mask[seat, i]))
-            for i in np.flatnonzero(side.mask[row] != self.mask[seat])
-        ]
-        return found
-
-    def compare_sample(self, seat: int, sample: Sample) -> list[tuple[str, float, float]]:
-        """Place, levels, prayers, gear, inventory, energy, timers and pending damage at the end of that tick."""
-        me, tick = self.fighters[seat], int(self.match[S.TICK])
-        pairs = [("x", sample.x, me[S.X]), ("y", sample.y, me[S.Y])]
-        for k, skill in enumerate(S.SKILLS):
-            if skill != "prayer" or self.fight.kind != "LMS":  # sampled before LMS refills it
-                pairs.append((f"level {skill}", sample.levels[k], me[S.LEVEL + k]))
-        pairs += [("prayers", sample.prayers, me[S.PRAYERS]), ("energy", sample.energy, me[S.ENERGY])]
-        pairs += [("vengeance", sample.vengeance, me[S.VENGEANCE]), ("special on", sample.special_on, me[S.SPEC_ON])]
-        pairs += [(f"worn {I.SLOT_NAMES[k]}", sample.worn[k], me[S.WORN + k]) for k in range(S.SLOTS)]
-        pairs += [(f"inventory slot {k}", sample.inventory[k], me[S.INV + k]) for k in range(S.INVENTORY_SIZE)]
-        for k, column in enumerate(TIMER_COLUMNS):
-            pairs.append((f"timer {column}", max(0, sample.timers[k]), max(0, int(me[column]) - tick)))
-        pairs.append(("pending damage", sample.pending, kernels_observe.pending_damage(me)))
-        return [(name, float(a), float(b)) for name, a, b in pairs if a != b]
-
-
-def replay(fight: Fight, names: tuple[list[str], list[str]], stop_early: bool = False) -> FightReport:
-    """Play a recorded fight again and compare every tick to the end; `stop_early` ends at the first difference."""
-    game = Replay(fight)
-    report = FightReport(fight.place, fight.build)
-    game.start()
-    for tick in range(game.first, game.last + 1):
-        if tick > game.first:
-            game.play(tick)
-        game.observe()
-        if game.fighters[:, S.DYING].any():
-            compare_terminal(game, report, names)
-            game.refresh_health()
-        compare_tick(game, tick, report, names)
-        if stop_early and report.differences:
-            break
-    return report
-
-
-def compare_tick(game: Replay, tick: int, report: FightReport, names: tuple[list[str], list[str]]) -> None:
-    """Both sides' replies and samples of one tick."""
-    report.ticks += 1
-    for seat, side in enumerate(game.fight.sides):
-        found: list[tuple[str, float, float]] = []
-        if tick in game.rows[seat]:
-            found += game.compare_row(seat, tick, names)
-            report.rows += 1
-        found += game.compare_sample(seat, side.samples[tick])
-        report.samples += 1
-        if found:
-            report.differences.append(Difference(tick, seat, found))
-
-
-def compare_terminal(game: Replay, report: FightReport, names: tuple[list[str], list[str]]) -> None:
-    """7.3: the reply after the death carries the observation of the death tick; its masks belong to a later tick."""
-    for seat, side in enumerate(game.fight.sides):
-        wrong = np.flatnonzero(np.abs(side.obs[-1] - game.obs[seat]) > TOLERANCE)
-        report.rows += 1
-        if wrong.size:
-            fields = [("final " + names[0][i], float(side.obs[-1, i]), float(game.obs[seat, i])) for i in wrong]
-            report.differences.append(Difference(int(side.ticks[-1]), seat, fields))

@@ -7,7 +7,6 @@ recording side computed. The damage itself was rolled there, so it is only teste
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -134,17 +133,16 @@ def recorded_max_hit(hit: Hit, max_hit: int) -> int:
     return max_hit
 
 
-def check_rolls(fights: Iterable[Fight], report: RollsReport) -> None:
-    """Add the attacks of these fights to the report."""
-    for fight in fights:
-        for side in fight.sides:
-            for tick, hits in side.hits.items():
-                for n, hit in enumerate(hits):
-                    report.attacks += 1
-                    for quantity, exact in check_hit(hit, n == 1).items():
-                        if exact:
-                            report.exact[quantity] += 1
-                        else:
-                            kind = f"{quantity}: {I.SPECIALS[hit.special]} with {I.KEYS[hit.attacker.worn[S.WEAPON]]}"
-                            report.kinds[kind] += 1
-                            report.first.setdefault(kind, f"{fight.place}, tick {tick}, attack {hit.number}")
+def check_rolls(fight: Fight, report: RollsReport) -> None:
+    """Add the attacks of one fight to the report."""
+    for side in fight.sides:
+        for tick, hits in side.hits.items():
+            for n, hit in enumerate(hits):
+                report.attacks += 1
+                for quantity, exact in check_hit(hit, n == 1).items():
+                    if exact:
+                        report.exact[quantity] += 1
+                        continue
+                    kind = f"{quantity}: {I.SPECIALS[hit.special]} with {I.KEYS[hit.attacker.worn[S.WEAPON]]}"
+                    report.kinds[kind] += 1
+                    report.first.setdefault(kind, f"{fight.place}, tick {tick}, attack {hit.number}")
