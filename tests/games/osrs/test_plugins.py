@@ -1,0 +1,68 @@
+"""The scripted NH players, rule by rule, from observation and mask alone."""
+
+import numpy as np
+import pytest
+
+from pvp_ml import players
+from pvp_ml.errors import UserError
+from pvp_ml.games import registry
+
+NH = registry.find("nh")
+SPEC = NH.spec(NH.config())
+FEATURE = {feature.name: i for i, feature in enumerate(SPEC.features)}
+CALM = {"player_health_percent": 1.0, "prayer_points": 1.0, "ranged_level": 1.1, "strength_level": 1.1}
+
+
+def decide(name: str, rows: int = 1, forbidden: tuple[str, ...] = (), **seen: float) -> list[dict[str, str]]:
+    obs = np.zeros((rows, SPEC.obs_size), np.float32)
+    for key, value in {**CALM, **seen}.items():
+        obs[:, FEATURE[key]] = value
+    mask = np.array([[c not in forbidden for head in SPEC.heads for c in head.choices]] * rows)
+    serials, seats, keys = np.arange(rows), np.zeros(rows, np.int32), np.arange(rows, dtype=np.uint64) * 7919
+    actions = players.make(name, SPEC).decide(serials, seats, obs, mask, keys)
+    return [{head.name: head.choices[c] for head, c in zip(SPEC.heads, row, strict=True)} for row in actions.tolist()]
+
+
+def test_nh_plugin_eats_at_sixty_and_adds_a_karambwan_at_forty():
+    assert decide("nh-plugin", player_health_percent=0.61)[0]["food"] == "dont_eat_food"
+    hurt = decide("nh-plugin", player_health_percent=0.59)[0]
+    assert (hurt["food"], hurt["karambwan"]) == ("eat_primary_food", "dont_karambwan")
+    dying = decide("nh-plugin", player_health_percent=0.39)[0]
+    assert (dying["food"], dying["karambwan"]) == ("eat_primary_food", "eat_karambwan")
+    hungry = decide("nh-plugin", player_health_percent=0.59, forbidden=("eat_primary_food",))[0]
+    assert (hungry["food"], hungry["karambwan"]) == ("dont_eat_food", "eat_karambwan")
+
+
+def test_nh_plugin_drinks_in_order_of_need():
+    low = {"prayer_points": 0.5, "ranged_level": 0.9, "strength_level": 0.9}
+    assert decide("nh-plugin", **low)[0]["potion"] == "use_restore_potion"
+    assert decide("nh-plugin", **low, forbidden=("use_restore_potion",))[0]["potion"] == "use_ranged_potion"
+    assert decide("nh-plugin", strength_level=0.9)[0]["potion"] == "use_combat_potion"
+    assert decide("nh-plugin")[0]["potion"] == "no_potion"
+
+
+@pytest.mark.parametrize("style", ["mage", "ranged", "melee"])
+def test_nh_plugin_prays_against_the_weapon_it_sees(style):
+    assert decide("nh-plugin", **{f"target_using_{style}": 1.0})[0]["prayer"] == f"{style}_prayer"
+
+
+def test_nh_plugin_never_attacks_into_the_prayer_and_varies_otherwise():
+    styles = [row["attack"] for row in decide("nh-plugin", rows=600, target_magic_prayer=1.0)]
+    assert set(styles) == {"ranged_attack", "melee_attack"}
+    assert styles.count("ranged_attack") / 600 == pytest.approx(0.5, abs=0.07)
+    only = decide("nh-plugin", target_magic_prayer=1.0, forbidden=("ranged_attack",))[0]
+    assert (only["attack"], only["melee_attack_type"]) == ("melee_attack", "basic_melee_attack")
+
+
+def test_stay_alive_shoots_and_eats():
+    row = decide("stay-alive", player_health_percent=0.5)[0]
+    assert (row["attack"], row["ranged_attack_type"], row["food"]) == (
+        "ranged_attack", "basic_ranged_attack", "eat_primary_food",
+    )  # fmt: skip
+    assert decide("stay-alive", forbidden=("ranged_attack",))[0]["attack"] == "no_op_attack"
+
+
+def test_they_refuse_other_games():
+    other = registry.find("connect4")
+    with pytest.raises(UserError, match="nh-plugin"):
+        players.make("nh-plugin", other.spec(other.config()))
