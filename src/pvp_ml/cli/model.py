@@ -13,7 +13,7 @@ from rich.markdown import Markdown
 from rich.table import Table
 
 from pvp_ml import places
-from pvp_ml.bundle import Bundle, read_bundle, read_metadata
+from pvp_ml.bundle import Bundle, read_bundle, read_metadata, write_bundle
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.run.progress import count
@@ -78,6 +78,34 @@ def verify(model: str) -> None:
     digest = game.spec(game.config()).interface_digest
     fits = "fits the game with its default settings" if digest == bundle.interface.digest else "needs other settings"
     print(f"{path}: sound, {bundle.metadata.game}, {fits}, {bundle.content_hash[:16]}")
+
+
+@app.command(name="import")
+def import_(old: Path, *, to: Path | None = None) -> None:
+    """Turn a model of the old trainer (.zip) into a model file of today; nothing in it is run.
+
+    Beside the model lies NAME.import.json: settings of its environment with schedules, league and ratings, and notes.
+
+    Args:
+        old: the old file
+        to: where the model goes; default: models/NAME.zip
+    """
+    from pvp_ml.legacy_convert import convert
+    from pvp_ml.legacy_model import read_legacy
+
+    model = read_legacy(old)
+    imported = convert(model)
+    path = to or Path("models") / f"{old.stem}.zip"
+    if path.resolve() == old.resolve() or path.exists():
+        raise UserError(f"'{path}' exists", "say where the model goes with --to")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_bundle(path, imported.bundle)
+    path.with_suffix(".import.json").write_text(json.dumps(imported.report, indent=1) + "\n", encoding="utf-8")
+    if imported.bundle.metadata.game == "remote":
+        path.with_suffix(".contract.json").write_bytes(model.contract_json)
+    for note in imported.notes:
+        print(f"note: {note}")
+    print(f"model: {path}")
 
 
 def find(model: str) -> Path:
