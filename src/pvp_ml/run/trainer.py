@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import json
 import logging
 import os
 import signal
@@ -23,6 +24,7 @@ from pvp_ml.cluster.local import LocalShards, ShardLostError
 from pvp_ml.errors import UserError
 from pvp_ml.match import AsyncVecGame, VecGame
 from pvp_ml.rl.schedule import Progress
+from pvp_ml.rl.trainee import NonFiniteError
 from pvp_ml.run.checkpoint import pack, read_extra, unpack
 from pvp_ml.run.competition import Competition
 from pvp_ml.run.conditions import holds
@@ -155,6 +157,12 @@ class Run:
         except ShardLostError as lost:
             self._replace(lost)
             metrics = {}
+        except NonFiniteError as error:
+            name = f"not-finite-{self.progress.steps}.json"
+            facts = {**error.facts, "steps": self.progress.steps, "rollouts": self.progress.rollouts}
+            path = self.store.export(name, json.dumps(facts, indent=1, sort_keys=True).encode())
+            raise UserError(f"{error}; the weights are those before; diagnosis in '{path}'",
+                            "go on from the newest checkpoint with a lower learning rate") from error  # fmt: skip
         self._learn_seconds = self._now() - before
         return metrics
 
