@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -43,14 +44,20 @@ def source_hash() -> str:
     return digest.hexdigest()[:16]
 
 
+@cache
 def cache_dir() -> Path:
-    """The folder of this source's compiled kernels."""
-    return user_cache_dir() / "kernels" / f"osrs-{source_hash()}"
+    """The folder of this source's compiled kernels; a temporary one when the user's cannot be written."""
+    wanted = user_cache_dir() / "kernels" / f"osrs-{source_hash()}"
+    try:
+        wanted.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="pvp-ml-kernels-"))
+    return wanted if os.access(wanted, os.W_OK) else Path(tempfile.mkdtemp(prefix="pvp-ml-kernels-"))
 
 
 def is_compiled_before() -> bool:
     """True when a warm start can be expected; else the first match waits for the compiler."""
-    return any(cache_dir().rglob("*.nbi")) if cache_dir().is_dir() else False
+    return any(cache_dir().rglob("*.nbi"))
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -82,7 +82,6 @@ def pack_for_bot(me):
 def note_sets(me):
     """Facts about the sets that masks need every tick."""
     sets = me[S.SETS : S.SETS + 5 * S.SET_SIZE].reshape(5, S.SET_SIZE)
-    me[S.W_MAGE] = set_weapon(sets[S.SET_MAGE])
     me[S.W_RANGED] = set_weapon(sets[S.SET_RANGED])
     me[S.W_MELEE] = set_weapon(sets[S.SET_MELEE])
     me[S.W_SPEC] = set_weapon(sets[S.SET_SPEC])

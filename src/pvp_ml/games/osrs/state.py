@@ -57,7 +57,7 @@ SPEC_ON = _take()  # special switched on
 MAUL_QUEUED = _take()  # granite maul presses of this tick
 ENERGY = _take()  # special energy 0…100
 REGEN_AT = _take()  # tick of the next +10, NEVER when not running
-PRAYERS = _take()  # bit set, PRAYER_BIT_*
+PRAYERS = _take()  # bit set of the prayers below
 VENGEANCE = _take()
 DYING = _take()
 SPELLBOOK = _take()  # 0 ancient, 1 lunar
@@ -77,13 +77,7 @@ BOT_RETALIATE_AT = _take()
 HEAD, CAPE, AMULET, WEAPON, BODY, SHIELD, LEGS, HANDS, FEET, RING, AMMUNITION = range(11)
 SLOTS = 11
 WORN = _take(SLOTS)
-INVENTORY_SIZE = 28
-INV = _take(INVENTORY_SIZE)
-SET_SIZE = 12
-SETS = _take(5 * SET_SIZE)  # item codes in equip order, 0 after the last; SETS + k * SET_SIZE is set k
-SET_MAGE, SET_RANGED, SET_MELEE, SET_SPEC, SET_TANK = range(5)
-W_MAGE = _take()  # weapons of the sets
-W_RANGED = _take()
+W_RANGED = _take()  # weapons of the sets
 W_MELEE = _take()
 W_SPEC = _take()
 MELEE_TWO_HANDED = _take()
@@ -119,15 +113,8 @@ KIND_EMPTY = 8
 KINDS = 9
 COUNT = _take(KINDS)
 
-# hits queued on this fighter (3.8), oldest first; see HIT_* for one entry
-HIT_DELAY, HIT_TOTAL, HIT_ACCURATE, HIT_STYLE, HIT_METHOD, HIT_PARTS, HIT_PART = range(7)
-HIT_SIZE = HIT_PART + 4
-HIT_SLOTS = 16
-HITS = _take()
-HIT_QUEUE = _take(HIT_SLOTS * HIT_SIZE)
-DUE_SLOTS = 32
-DUES = _take()  # damage parts that are due and not yet shown
-DUE_QUEUE = _take(DUE_SLOTS)
+HITS = _take()  # entries of the two queues below
+DUES = _take()
 
 # remembered for observations
 SEEN_HP = _take()  # the opponent's HP when its last new hitsplat was noticed (11), 0 before
@@ -138,9 +125,6 @@ N_HITS = _take()
 N_STYLE = _take(3)  # melee, ranged, magic
 N_PRAYED = _take(3)  # the victim prayed against melee, ranged, magic
 N_MATCHED = _take()  # the victim's protection matched
-LAST_STYLES = _take(5)  # newest first, style + 1, 0 empty
-LAST_PRAYERS = _take(5)
-LAST_MATCHED = _take(5)  # 1 not matched, 2 matched, 0 empty
 RECENT_STYLE = _take(3)  # counts of the values in the three lists
 RECENT_PRAYED = _take(3)
 RECENT_MATCHED = _take(3)
@@ -183,6 +167,23 @@ WAS_FROZEN = _take()
 
 # constant observations 96…141 of this fighter, in order
 CONST = _take(46)
+
+# below: columns that few ticks touch, so that the others share cache lines
+INVENTORY_SIZE = 28
+INV = _take(INVENTORY_SIZE)
+SET_SIZE = 12
+SETS = _take(5 * SET_SIZE)  # item codes in equip order, 0 after the last; SETS + k * SET_SIZE is set k
+SET_MAGE, SET_RANGED, SET_MELEE, SET_SPEC, SET_TANK = range(5)
+LAST_STYLES = _take(5)  # of N_HITS … N_MATCHED, newest first, style + 1, 0 empty
+LAST_PRAYERS = _take(5)
+LAST_MATCHED = _take(5)  # 1 not matched, 2 matched, 0 empty
+# hits queued on this fighter (3.8), oldest first; see HIT_* for one entry
+HIT_DELAY, HIT_TOTAL, HIT_ACCURATE, HIT_STYLE, HIT_METHOD, HIT_PARTS, HIT_PART = range(7)
+HIT_SIZE = HIT_PART + 4
+HIT_SLOTS = 8
+HIT_QUEUE = _take(HIT_SLOTS * HIT_SIZE)
+DUE_SLOTS = 16
+DUE_QUEUE = _take(DUE_SLOTS)  # damage parts that are due and not yet shown
 FIGHTER_SIZE = _width
 
 # --- match row -------------------------------------------------------------------------------------------------------
