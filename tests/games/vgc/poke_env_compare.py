@@ -124,18 +124,18 @@ def differences(expected, got, path=""):
         yield path, expected, got
 
 
-def known_quirk(path, ours, theirs, battle):
+def known_quirk(path, theirs, battle, fainted):
     """Where poke-env itself is at odds with the simulator's log or request."""
     if path.startswith(".foes") and path.endswith(".hp") and theirs == 0:
         return True  # a stale 0 after an illusion
-    if path.startswith(".own.") and path.endswith(".terastallized") and theirs:
-        return True  # the request takes it back when a Pokémon faints; poke-env keeps it through a revival
+    if path.endswith(".terastallized") and theirs and path.split(".")[2] in fainted:
+        return True  # the simulator takes it back when a Pokémon faints; poke-env keeps it through a revival
     first, second = battle.opponent_active_pokemon
     return path.startswith(".foe_boosts") and first is second  # one object for a Pokémon and its illusion
 
 
 def main():
-    battles, found, decisions, compared, orders = {}, [], 0, 0, 0
+    battles, fallen, found, decisions, compared, orders = {}, {}, [], 0, 0, 0
     for text in sys.stdin:
         row = json.loads(text)
         key = (row["battle"], row["seat"])
@@ -146,8 +146,11 @@ def main():
         feed(battle, row["lines"], row["request"])
         decisions += 1
         where = f"battle {row['battle']} seat {row['seat']} turn {battle.turn}"
-        for path, ours, theirs in differences(row["view"], view_of(battle)):
-            if not known_quirk(path, ours, theirs, battle):
+        view = view_of(battle)
+        names = [*view["own"].items(), *view["foes"].items()]
+        fallen.setdefault(key, set()).update(mon for mon, facts in names if facts["fainted"])
+        for path, ours, theirs in differences(row["view"], view):
+            if not known_quirk(path, theirs, battle, fallen[key]):
                 found.append([where, path, ours, theirs])
         if row["masks"] is None:
             continue

@@ -39,15 +39,20 @@ class Installation:
 
     def run(self, script: str, request: object, *arguments: str) -> str:
         """Run one of our scripts with JSON on its stdin; gives its stdout."""
-        done = subprocess.run(  # noqa: S603 - our own script, our own arguments
-            [str(self.node), str(SCRIPTS / script), *arguments],
-            input=json.dumps(request),
-            env=self.environment(),
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=SCRIPT_TIMEOUT_S,
-        )
+        try:
+            done = subprocess.run(  # noqa: S603 - our own script, our own arguments
+                [str(self.node), str(SCRIPTS / script), *arguments],
+                input=json.dumps(request),
+                env=self.environment(),
+                capture_output=True,
+                text=True,
+                encoding="utf-8",
+                timeout=SCRIPT_TIMEOUT_S,
+            )
+        except subprocess.TimeoutExpired:
+            raise UserError(
+                f"vgc: {script} took more than {SCRIPT_TIMEOUT_S} s", "try again on a calmer machine"
+            ) from None
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]
             raise UserError(f"vgc: {script} failed: {last[:300]}", f"{SETUP_HINT} again")
@@ -125,8 +130,11 @@ def find() -> Installation:
     ready = _home() / "ready.json"
     if not ready.is_file():
         raise UserError(f"the VGC simulator (pokemon-showdown {SIMULATOR}) is not installed", SETUP_HINT)
-    facts = json.loads(ready.read_text("utf-8"))
-    return Installation(find_node(), _home() / "node_modules" / "pokemon-showdown", bool(facts["speedup"]))
+    try:
+        speedup = bool(json.loads(ready.read_text("utf-8"))["speedup"])
+    except (ValueError, KeyError, TypeError):
+        raise UserError(f"{ready} is damaged", f"delete its folder and {SETUP_HINT}") from None
+    return Installation(find_node(), _home() / "node_modules" / "pokemon-showdown", speedup)
 
 
 def setup(progress: Progress) -> None:
@@ -144,10 +152,11 @@ def setup(progress: Progress) -> None:
         installed = Installation(node, staging / "node_modules" / "pokemon-showdown", True)
         facts = {"version": SIMULATOR, "speedup": _check_speedup(installed, progress)}
         (staging / "ready.json").write_text(json.dumps(facts), "utf-8")
-        shutil.rmtree(home, ignore_errors=True)  # a folder without ready.json is half of an older attempt
-        os.replace(staging, home)
+        if not (home / "ready.json").is_file():  # else somebody else was faster
+            shutil.rmtree(home, ignore_errors=True)  # half of an older attempt
+            os.replace(staging, home)
     except OSError as error:
-        if not (home / "ready.json").is_file():  # somebody else may have finished first
+        if not (home / "ready.json").is_file():
             raise UserError(f"vgc: cannot write {home}: {error}", "set PVP_ML_CACHE to a folder of yours") from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
