@@ -74,7 +74,7 @@ def test_the_wheel_works_in_an_empty_folder(installed):
 
 
 def test_the_demo_works_from_the_wheel(installed):
-    demo = run(installed, "demo", "--seconds", "5", timeout=240)
+    demo = run(installed, "demo", "--game", "connect4", "--seconds", "5", timeout=240)
     assert demo.returncode == 0, demo.stderr
     assert re.search(r"win rate .*\d+\.\d %", demo.stdout), demo.stdout
 

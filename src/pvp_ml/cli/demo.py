@@ -15,14 +15,16 @@ from pvp_ml.run.config import Config, load_config
 
 PRESETS = {"connect4": "toys/connect4-demo", "nh": "nh/quick"}
 MAX_DEMOS = 1000
+SHOWN = 16
+"""Ticks of the closing fight that are printed."""
 
 
-def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0, game: str = "connect4") -> int:
+def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0, game: str = "nh") -> int:
     """Two minutes of training with a live view, then matches against two opponents, then what to try next.
 
     Args:
         seconds: how long to train
-        game: connect4, or nh (fights of Old School RuneScape, which compile for a minute the first time)
+        game: nh (fights of Old School RuneScape; their rules compile for a minute the first time) or connect4
     """
     if game not in PRESETS:
         raise UserError(f"there is no demo of '{game}'", f"choose from: {', '.join(PRESETS)}")
@@ -45,11 +47,14 @@ def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0, game: str 
     if run.is_stopping:
         console.print(f"saved in {run.store.path}")
         return INTERRUPTED
+    if game == "nh":
+        show_fight(model, console)
     for line in results(reports):
         console.print(f"[bold]{line}[/]")
     console.print("\nWhat to try next:")
     for command, reason in (
         (f"pvp-ml eval --model {model}", "more matches, in detail"),
+        (f"pvp-ml watch {game} --model {model}", "one match, step by step"),
         (
             f"pvp-ml train --preset {PRESETS[game].removesuffix('-demo')} --name mine",
             "longer; Ctrl-C saves, again goes on",
@@ -58,6 +63,18 @@ def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0, game: str 
     ):
         console.print(f"  {command:<52} {reason}")
     return 0
+
+
+def show_fight(model: Path, console: Console) -> None:
+    """The beginning and the end of one fight against the scripted bot, told tick by tick."""
+    from pvp_ml.cli.watch import one_match
+
+    lines = list(one_match("nh", str(model), "nh-bot", seed=1))
+    console.print(f"\nOne fight, {model.parent.name} (A) against nh-bot (B):")
+    shown = lines if len(lines) <= SHOWN else [*lines[: SHOWN // 2], "  …", *lines[-SHOWN // 2 :]]
+    for line in shown:
+        console.print(line, markup=False)
+    console.print()
 
 
 def configuration(working_directory: Path, preset: str, seconds: float) -> Config:

@@ -13,6 +13,7 @@ from cyclopts import App, Parameter
 from pvp_ml.cli.evaluate import game_settings
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
+from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.games.replay import Replay, is_over, narrate, play, read_replay, write_replay
 from pvp_ml.match import IDLE, Bot, External, IntArray, MatchPlan, StepBuffers, VecGame
 from pvp_ml.players import Player
@@ -49,21 +50,40 @@ def watch(
         return
     default = spec.bots[0] if spec.bots else "random"
     sides = [find_contestant(name or default, spec, Path.cwd()) for name in (model, against or model)]
-    occupants = [Bot(side.bot) if side.bot else External(str(i)) for i, side in enumerate(sides)]
-    lineup = tuple(occupants[min(1, spec.team_of(seat))] for seat in range(spec.seats))
-    plan = MatchPlan(0, scramble(seed, 0), lineup, scenario or spec.scenarios[0].name)
+    plan = _plan(spec, sides, scenario, seed)
     recorded: list[IntArray] = []
-    played = cast(VecGame, kind.build(settings, 1))
-    try:
-        for line in narrate(kind.name, _play(played, spec, plan, sides, recorded)):
-            print(line, flush=True)
-            time.sleep(delay_ms / 1000.0)
-    finally:
-        played.close()
+    for line in _told(kind, settings, plan, sides, recorded):
+        print(line, flush=True)
+        time.sleep(delay_ms / 1000.0)
     if save:
         steps = tuple(tuple(tuple(int(c) for c in seat) for seat in step) for step in recorded)
         write_replay(Path(save), Replay(kind.name, spec.game_digest, settings.model_dump(mode="json"), plan, steps))
         print(f"saved: {save} (pvp-ml replay show {save})")
+
+
+def one_match(game: str, first: str, second: str, seed: int) -> Iterator[str]:
+    """One match with the game's default settings, in lines for people."""
+    kind = registry.find(game)
+    settings = kind.config()
+    spec = kind.spec(settings)
+    sides = [find_contestant(name, spec, Path.cwd()) for name in (first, second)]
+    return _told(kind, settings, _plan(spec, sides, "", seed), sides, [])
+
+
+def _plan(spec: GameSpec, sides: list[Contestant], scenario: str, seed: int) -> MatchPlan:
+    occupants = [Bot(side.bot) if side.bot else External(str(i)) for i, side in enumerate(sides)]
+    lineup = tuple(occupants[min(1, spec.team_of(seat))] for seat in range(spec.seats))
+    return MatchPlan(0, scramble(seed, 0), lineup, scenario or spec.scenarios[0].name)
+
+
+def _told(
+    kind: GameType, settings: GameConfig, plan: MatchPlan, sides: list[Contestant], recorded: list[IntArray]
+) -> Iterator[str]:
+    game = cast(VecGame, kind.build(settings, 1))
+    try:
+        yield from narrate(kind.name, _play(game, game.spec, plan, sides, recorded))
+    finally:
+        game.close()
 
 
 @app.command
