@@ -44,9 +44,9 @@ class Order:
         """The action [H] that has these choices, and what was picked; raises UserError when it cannot be."""
         picks: Picks = {}
         for word in text.split():
-            head, choice = self._find(word, mask)
-            if picks.setdefault(head, choice) != choice:
-                raise UserError(f"'{picks[head]}' and '{choice}' are both '{head}'", "choose one")
+            name, choice = self._find(word, mask)
+            if picks.setdefault(name, choice) != choice:
+                raise UserError(f"'{picks[name]}' and '{choice}' are both '{name}'", "choose one")
         self._add_needed(picks, mask)
         wish = np.array([10.0 if picks.get(head.name) == choice else 0.0 for head, choice in self._columns], np.float32)
         out = Choice.allocate(self._heads, 1)
