@@ -84,6 +84,7 @@ def test_every_legal_joint_action_round_trips(installation, legality):
                 continue
             there, turns = tracing.InPokeEnv(row, home), turns + 1
             pairs = tracing.joint_choices(row, legality)
+            assert len(pairs) == row["joint"] and tuple(row["picks"][1:]) in pairs  # the JavaScript sees the same rules
             assert pairs and len({codec.to_mdbo(*pair) for pair in pairs}) == len(pairs)
             for pair in pairs:
                 seen += 1

@@ -65,7 +65,7 @@ function play(number) {
       const lines = channel(match.battle.log, read[seat], seat);
       read[seat] = match.battle.log.length;
       process.stdout.write(JSON.stringify({
-        battle: number, seat, lines, request, picks: picks[seat],
+        battle: number, seat, lines, request, picks: picks[seat], joint: legal.jointChoices(mask).length,
         mask: Array.from(mask.keys()).filter(i => mask[i]), obs: Buffer.from(obs.buffer).toString('base64'),
       }) + '\n');
     }

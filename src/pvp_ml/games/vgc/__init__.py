@@ -39,5 +39,6 @@ GAME = GameType(
     status="tested",
     setup=_setup,
     asynchronous=True,
+    symmetric=True,
     watch=_watch,
 )
