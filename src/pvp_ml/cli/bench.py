@@ -24,6 +24,7 @@ BASELINES = Path("benchmarks/baselines")
 PARTS = ("simulate", "infer", "sample", "learn", "wait")
 
 app.command("pvp_ml.cli.bench_serve:serve", name="serve", help="A server's requests per second, beside a plain one.")
+app.command("pvp_ml.cli.bench_sim_server:sim_server", name="sim-server", help="Agent-steps per second of sim-server.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,7 @@ class Agent:
         self.terminal: str | None = None
         self.is_peeking = False  # the step in flight only asks how the fight ended
         self.has_peeked = False
+        self.evictions = 0  # how often its name had to be freed since the last login
         self.sent_at = self.seen_at = 0.0
         self.steps = 0
         self.lost_ticks = 0  # game ticks minus steps

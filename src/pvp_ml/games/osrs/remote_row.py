@@ -43,8 +43,8 @@ class Row:
 
 
 def results(row: Row) -> tuple[int, int]:
-    """Seat results from what the agents were told; two winners are a tie."""
-    told = {seat: RESULTS[row.agents[seat].terminal or "TIED"] for seat in row.live}
+    """Seat results from what the agents were told; who was told nothing has the opposite. Two winners are a tie."""
+    told = {seat: RESULTS[row.agents[seat].terminal or ""] for seat in row.live if row.agents[seat].terminal}
     first = told.get(0, -told.get(1, TIE))
     second = told.get(1, -first)
     return (TIE, TIE) if first == second else (first, second)
