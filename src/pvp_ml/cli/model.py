@@ -18,7 +18,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.run.progress import count
 
-app = App(name="model", help="List, inspect and verify model files.")
+app = App(name="model", help="List, inspect, verify and export model files.")
 AsJson = Annotated[bool, Parameter(name="--json", negative="")]
 
 
@@ -106,6 +106,27 @@ def import_(old: Path, *, to: Path | None = None) -> None:
     for note in imported.notes:
         print(f"note: {note}")
     print(f"model: {path}")
+
+
+@app.command
+def export(model: str, *, onnx: Path | None = None, torch: Path | None = None) -> None:
+    """Write a model in another program's format. Inputs obs, mask, noise [, memory]; outputs actions, log_prob [, …].
+
+    Noise of zeros gives the preferred choice; standard Gumbel noise gives samples.
+
+    Args:
+        model: a name from `pvp-ml model list`, or a file
+        onnx: ONNX file to write
+        torch: file to write for `torch.export.load`
+    """
+    if onnx is None and torch is None:
+        raise UserError("no format is chosen", "give --onnx FILE or --torch FILE")
+    from pvp_ml.run.exports import export_model
+
+    if onnx is not None:
+        print(f"{onnx}: {export_model(find(model), onnx, 'onnx'):,} bytes")
+    if torch is not None:
+        print(f"{torch}: {export_model(find(model), torch, 'torch'):,} bytes")
 
 
 def find(model: str) -> Path:
