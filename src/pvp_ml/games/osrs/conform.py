@@ -138,7 +138,7 @@ def _replay_text(again: ReplayReport) -> list[str]:
         f"(b) replay: {again.equal} of {again.fights} fights equal to the end ({again.equal_share:.1%}), "
         f"{again.ticks:,} ticks",
         f"    compared: {columns} observations and mask bits on {again.obs_rows:,} and {again.mask_rows:,} rows; "
-        f"place, levels, prayers, gear, inventory, timers on {again.samples:,} rows",
+        f"place, levels, prayers, gear, inventory, timers on {again.samples:,} rows, and the meta fields as signals",
     ]
     if again.never_varied:
         lines.append(f"    never varied in these recordings: {', '.join(again.never_varied)}")

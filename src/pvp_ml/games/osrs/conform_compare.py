@@ -1,8 +1,9 @@
-"""What a replayed fight is compared in: both sides' observations and masks, and the state of both, tick by tick."""
+"""What a replayed fight is compared in: observations, masks, signals and state of both sides, tick by tick."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
@@ -12,12 +13,17 @@ from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.conform_read import Fight
 from pvp_ml.games.osrs.conform_replay import Replay
 from pvp_ml.games.osrs.conform_tables import TIMERS, Sample
+from pvp_ml.games.osrs.signals import SIGNALS
 
 TOLERANCE = 1.5e-6
 """Recorded numbers are rounded to six decimals."""
 
 TIMER_COLUMNS = (S.T_ATTACK, S.T_FOOD, S.T_POTION, S.T_KARAMBWAN, S.T_FREEZE, S.T_IMMUNE, S.T_VENG)
 """State columns of the first seven recorded timers."""
+
+UNLIKE_META = ("damageReceived", "episodeTicks")
+"""Meta that our signals tell otherwise on purpose: the truth instead of 0 (7.6 quirk), and ticks counted from 1."""
+SIGNAL_COLUMN = {signal.name: column for column, signal in enumerate(SIGNALS)}
 
 Names = tuple[list[str], list[str]]  # of observations and of mask bits
 Fields = list[tuple[str, float, float]]  # name, recorded, replayed
@@ -64,6 +70,22 @@ def compare_row(game: Replay, seat: int, tick: int, names: Names) -> Fields:
     return found
 
 
+def compare_signals(game: Replay, seat: int, tick: int) -> Fields:
+    """Our signals against the recorded meta fields (7.6) of the reply of that tick."""
+    found = []
+    for name, recorded in game.fight.sides[seat].meta[game.rows[seat][tick]].items():
+        column = SIGNAL_COLUMN.get(snake_case(name), -1)
+        if column >= 0 and name not in UNLIKE_META and abs(game.signals[seat, column] - recorded) > TOLERANCE:
+            found.append((f"meta {name}", recorded, float(game.signals[seat, column])))
+    return found
+
+
+@cache
+def snake_case(name: str) -> str:
+    """Our spelling of a meta field: hitWithSmite → hit_with_smite."""
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
+
+
 def compare_sample(game: Replay, seat: int, sample: Sample) -> Fields:
     """Place, levels, prayers, gear, inventory, energy, timers and pending damage at the end of that tick."""
     me, tick = game.fighters[seat], int(game.match[S.TICK])
@@ -106,6 +128,8 @@ def compare_tick(game: Replay, tick: int, report: FightReport, names: Names) -> 
         found: Fields = []
         if tick in game.rows[seat]:
             found += compare_row(game, seat, tick, names)
+            if tick > game.first:
+                found += compare_signals(game, seat, tick)
             report.obs_rows += 1
             report.mask_rows += 1
         found += compare_sample(game, seat, side.samples[tick])

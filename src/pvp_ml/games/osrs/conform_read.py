@@ -35,6 +35,9 @@ MAX_SETS = 64
 MAX_TICKS = 50_000
 HEADS = {"NhEnv": (4, 3, 3, 4, 5, 2, 2, 2, 2, 5, 7, 6), "DharokEnv": (4, 4, 2, 2, 2, 3)}
 OBSERVATIONS = {"NhEnv": 176, "DharokEnv": 40}
+MAX_META = 128
+META_STYLES = {"null": 0.0, "MELEE": 1.0, "RANGED": 2.0, "MAGIC": 3.0}
+META_NAMES = tuple(META_STYLES)
 GAMES = {"nh": "NhEnv", "dharok": "DharokEnv"}
 
 
@@ -47,6 +50,7 @@ class Side:
     actions: npt.NDArray[np.int32]  # [n,H]; row 0 is −1
     obs: npt.NDArray[np.float64]  # [n,D]
     mask: npt.NDArray[np.bool_]  # [n,A]
+    meta: list[dict[str, float]]  # per row the numbers of 7.6; styles as 0 none, 1 melee, 2 ranged, 3 magic
     ended: str
     samples: dict[int, Sample]  # by server tick
     hits: dict[int, list[Hit]]  # by server tick of the launch
@@ -89,6 +93,14 @@ def _by_episode(path: Path, columns: tuple[str, ...], key: int) -> dict[str, lis
     return found
 
 
+def _meta(fields: dict[str, Any]) -> dict[str, float]:
+    """The numbers among a reply's meta fields; a style is told by its name."""
+    if len(fields) > MAX_META:
+        raise ValueError(f"a reply has {len(fields)} meta fields, allowed are {MAX_META}")
+    out = {key: float(value) for key, value in fields.items() if isinstance(value, bool | int | float)}
+    return out | {key: META_STYLES[value] for key, value in fields.items() if value in META_NAMES}
+
+
 def _stream(env: str, lines: list[dict[str, Any]]) -> tuple[list[int], Any, Any, Any, str]:
     """(episode ticks, actions, obs, mask, terminal state) of one side's lines."""
     heads, width = HEADS[env], OBSERVATIONS[env]
@@ -119,6 +131,7 @@ def _stream(env: str, lines: list[dict[str, Any]]) -> tuple[list[int], Any, Any,
 def _side(path: Path, env: str, episode: str, lines: list[dict[str, Any]], tables: _Tables) -> Side:
     try:
         ticks, actions, obs, mask, ended = _stream(env, lines)
+        meta = [_meta(line.get("reset", line)["x"]) for line in lines]
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise TraceError(f"{path.name}, episode {episode}: {error}") from error
     rows = tables.states.pop(episode, [])
@@ -134,6 +147,7 @@ def _side(path: Path, env: str, episode: str, lines: list[dict[str, Any]], table
         actions=actions,
         obs=obs,
         mask=mask,
+        meta=meta,
         ended=ended,
         samples={sample.tick: sample for sample in samples},
         hits=hits,

@@ -17,13 +17,21 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.games.osrs import items as I
-from pvp_ml.games.osrs import kernels_impact, kernels_move, kernels_observe, kernels_reset, kernels_tick
+from pvp_ml.games.osrs import (
+    kernels_impact,
+    kernels_move,
+    kernels_observe,
+    kernels_reset,
+    kernels_signals,
+    kernels_tick,
+)
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.conform_read import Fight, Side
 from pvp_ml.games.osrs.conform_tables import Sample
 from pvp_ml.games.osrs.fights import DharokConfig, NhConfig
 from pvp_ml.games.osrs.game import template
 from pvp_ml.games.osrs.kernels_gear import string_hash
+from pvp_ml.games.osrs.signals import REWARDS, SIGNALS
 
 HIT_VALUES = 6
 DICE_WIDTH = 1 + 8 * HIT_VALUES
@@ -105,6 +113,8 @@ class Replay:
         width = 40 if self.dharok else 176
         self.obs = np.zeros((2, width), np.float32)
         self.mask = np.zeros((2, fight.sides[0].mask.shape[1]), np.bool_)
+        self.signals = np.zeros((2, len(SIGNALS)), np.float32)
+        self.rewards = np.zeros((2, len(REWARDS)), np.float32)
         self.runs_until = [last_run(side) for side in fight.sides]
         self.poisonings: list[tuple[int, int, int]] = []  # (server tick, victim, damage) of hits that could poison
         self.carried: list[CarriedPoison] = []
@@ -328,10 +338,11 @@ class Replay:
                 self.poisonings.append((tick, 1 - seat, 12 if weapon == I.ABYSSAL_TENTACLE else 6))
 
     def observe(self) -> None:
-        """Fill both seats' observation and mask rows."""
+        """Fill both seats' observation, mask and signal rows."""
         observe = kernels_observe.observe_dharok if self.dharok else kernels_observe.observe_nh
         for seat in range(2):
             observe(self.fighters[seat], self.fighters[1 - seat], self.match, self.obs[seat], self.mask[seat])
+        kernels_signals.report(self.fighters, self.match, kernels_tick.RUNNING, self.signals, self.rewards)
 
     def refresh_health(self) -> None:
         """1.4 note A: in the tick of a death the vector was computed twice, so the reply's 11 does not lag."""
