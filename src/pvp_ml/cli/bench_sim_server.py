@@ -58,8 +58,8 @@ def _server() -> Iterator[tuple[subprocess.Popen[str], int]]:
     process = subprocess.Popen(  # noqa: S603 - this interpreter and our own text
         [sys.executable, "-c", _SERVE], stdout=subprocess.PIPE, text=True, env=environment, stdin=subprocess.DEVNULL
     )
+    assert process.stdout is not None
     try:
-        assert process.stdout is not None
         line = process.stdout.readline()
         if "port" not in line:
             raise UserError("the server did not start", "run `pvp-ml sim-server` to see why")
