@@ -1,0 +1,59 @@
+"""QUALITY D1 level 4: Connect 4 from self-play alone, with the preset that ships, played from either seat."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from pvp_ml.bundle import Training, make_bundle
+from pvp_ml.cluster.local import LocalShards
+from pvp_ml.match import Live
+from pvp_ml.rl.schedule import Progress
+from pvp_ml.run.config import load_config
+from pvp_ml.run.learning import Learning
+from pvp_ml.run.trainer import blueprint
+from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant
+from pvp_ml.selfplay.plans import LineupMix
+
+BUDGET_S = 600  # processor seconds: five minutes on two free cores
+
+
+def trained(flags, budget_s):
+    """The preset in one process until its steps or the processor seconds are spent."""
+    torch.set_num_threads(1)
+    config = load_config("toys/connect4", ["--run.shards", "1", *flags], Path.cwd())
+    spec = config.env.spec
+    learning = Learning(LocalShards(blueprint(config), LineupMix(((1.0, (Live(), Live())),))))
+    learning.shards.initialise()
+    progress, start = Progress(total_steps=config.run.total_steps), time.process_time()
+    while progress.steps < config.run.total_steps and time.process_time() - start < budget_s:
+        learning.collect(progress)
+        learning.learn(progress)
+        progress = replace(progress, steps=progress.steps + learning.steps_per_rollout, rollouts=progress.rollouts + 1)
+    policy = learning.trainees["main"].policy
+    training = Training(steps=progress.steps, seconds=0.0, run="t", seed=0, date="2026-11-15", versions={})
+    bundle = make_bundle(spec, policy.network, policy.tensors(), policy.normalizer, training, ())
+    learning.shards.close()
+    return config, bundle
+
+
+def scores(config, bundle, opponent, matches):
+    """From each seat."""
+    game = config.env.type.build(config.env.settings, 128)
+    against = find_contestant(opponent, config.env.spec, Path.cwd())
+    report = evaluate(game, Contestant.of_bundle("x", bundle, greedy=True), against, matches, 3)
+    return [tally.score for tally in report.by_team]
+
+
+def test_a_short_run_beats_random_play():
+    config, bundle = trained(["--run.total-steps", "400000", "--env.matches", "256"], 60)
+    assert min(scores(config, bundle, "random", 400)) >= 0.8
+
+
+@pytest.mark.nightly
+def test_five_minutes_on_two_cores():
+    config, bundle = trained([], BUDGET_S)
+    assert min(scores(config, bundle, "random", 2000)) >= 0.97
+    assert min(scores(config, bundle, "tactician", 2000)) >= 0.80
