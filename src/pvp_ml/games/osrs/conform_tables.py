@@ -281,7 +281,9 @@ def guarded(path: Path, number: int, parse: Callable[[list[str]], Parsed], cells
     try:
         return parse(cells)
     except (ValueError, KeyError) as error:
-        raise TraceError(f"{path.name} line {number}: {error}", "see docs/games/nh for the recorded format") from error
+        raise TraceError(
+            f"{path.name} line {number}: {error}", "the README of the recordings lists the columns"
+        ) from error
 
 
 def read_hits(path: Path) -> Iterator[tuple[str, Hit]]:
