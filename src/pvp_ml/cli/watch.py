@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import numpy as np
 from cyclopts import App, Parameter
@@ -15,6 +15,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.games.replay import Replay, is_over, narrate, play, read_replay, write_replay
+from pvp_ml.games.synchronous import in_step
 from pvp_ml.match import IDLE, Bot, External, IntArray, MatchPlan, StepBuffers, VecGame
 from pvp_ml.players import Player
 from pvp_ml.selfplay.evaluate import Contestant, find_contestant
@@ -79,7 +80,7 @@ def _plan(spec: GameSpec, sides: list[Contestant], scenario: str, seed: int) -> 
 def _told(
     kind: GameType, settings: GameConfig, plan: MatchPlan, sides: list[Contestant], recorded: list[IntArray]
 ) -> Iterator[str]:
-    game = cast(VecGame, kind.build(settings, 1))
+    game = in_step(kind.build(settings, 1))
     try:
         yield from narrate(kind.name, _play(game, game.spec, plan, sides, recorded))
     finally:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pvp_ml.games.osrs import view
 from pvp_ml.games.osrs.game import OsrsGame
+from pvp_ml.games.osrs.remote_words import tell_signals
 from pvp_ml.match import LOSS, WIN, StepBuffers, VecGame
 
 NAMES = ("A", "B")
@@ -15,7 +16,11 @@ def narrate(steps: Iterable[tuple[VecGame, StepBuffers]]) -> Iterator[str]:
     """One line for the start, one a tick, one for the end."""
     before = None
     for game, out in steps:
-        assert isinstance(game, OsrsGame)
+        if not isinstance(game, OsrsGame):
+            yield tell_signals(out)
+            if out.ended[0] or out.truncated[0] or out.faults[0]:
+                yield "void" if out.faults[0] else verdict(out, NAMES)
+            continue
         rows, match = game.fighters[0], game.state[0]
         if before is None:
             told = view.describe(rows, match)

@@ -20,6 +20,7 @@ from pvp_ml.games.osrs.remote_link import Address
 GAME_PORT = 43595
 READY_S = 300.0
 POLL_S = 0.2
+GRADLE_OPTS = "-XX:MaxMetaspaceSize=256m -Xmx512m -XX:+HeapDumpOnOutOfMemoryError"
 PATIENCE_S = 5.0
 """How long the processes have to end by themselves before they are killed."""
 
@@ -75,7 +76,12 @@ class ServerProcess:
         if is_taken(self.address):
             raise UserError(f"somebody listens on {self.address} already", "stop that server or choose another port")
         offset = max(0, self.address.port - 7070)
-        told = {**os.environ, **variables(self.address.port, min(GAME_PORT + offset, 65535)), **(environment or {})}
+        told = {
+            "GRADLE_OPTS": GRADLE_OPTS,
+            **os.environ,
+            **variables(self.address.port, min(GAME_PORT + offset, 65535)),
+            **(environment or {}),
+        }
         output = self._log.open("wb") if self._log is not None else subprocess.DEVNULL
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the user's own command, never a shell
