@@ -15,6 +15,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "games" / "osrs"))
 from remote_playing import serving
 from table_client import FEATURES, HEADS, Refused, TableClient, close_all
 
+from pvp_ml import cli
+from pvp_ml.cli.sim_server import SimOptions, to_config
+from pvp_ml.errors import UserError
+from pvp_ml.serve.sim_server import SimConfig, SimServer
+
 DEADLINE_S = 0.6
 
 
@@ -398,3 +403,24 @@ def test_two_hundred_agents_wait_for_nobody(server):
     assert all(client.sight["meta"]["episodeTicks"] == 4 for client in moving)
     for client in clients:
         client.close()
+
+
+def test_flags_and_environment(monkeypatch):
+    monkeypatch.setenv("REMOTE_ENV_PORT", "7123")
+    config = to_config(SimOptions(mode="real-time", deadline=7.0, max_agents=5))
+    assert (config.port, config.arena.tick_s, config.arena.deadline_s, config.arena.agents) == (7123, 0.6, 7.0, 5)
+    assert to_config(SimOptions(port=9)).port == 9
+    monkeypatch.setenv("REMOTE_ENV_PORT", "seven")
+    with pytest.raises(UserError, match="REMOTE_ENV_PORT is 'seven'"):
+        to_config(SimOptions())
+    with pytest.raises(UserError, match="no password"):
+        SimServer(SimConfig(host="0.0.0.0"))
+
+
+@pytest.mark.nightly
+def test_bench_prints_one_json_object(capsys):
+    words = "bench sim-server --agents 2 --agents 4 --seconds 0.3 --repeats 1 --json"
+    assert cli.run(words.split()) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [row["agents"] for row in told["rows"]] == [2, 4] and told["value"] > 100
+    assert all(row["errors"] == 0 for row in told["rows"])

@@ -1,14 +1,14 @@
 """One fight of the simulation server: a game of one row, and its sights in the shape of the protocol.
 
-A game of one row costs about 20 µs a tick, the JSON around it several times that; so every fight has a row of its own
-and waits for nobody else.
+A game of one row costs about 20 µs a tick, sockets and JSON around it many times that; so every fight has a row of its
+own and waits for nobody else.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -82,7 +82,8 @@ class Fight:
     def __init__(self, ring: Ring, seed: int, bot_seat: int | None) -> None:
         self.ring = ring
         spec = ring.game.spec
-        self.head_sizes = spec.head_sizes
+        self._sizes = spec.head_sizes
+        self._kinds = _kinds(ring)
         lineup: list[Occupant] = [External(str(seat)) for seat in range(SEATS)]
         if bot_seat is not None:
             lineup[bot_seat] = Bot(spec.bots[0])
@@ -123,7 +124,10 @@ class Fight:
 
     def set_action(self, seat: int, action: list[int]) -> None:
         """Take a seat's choices; masked-out ones are played as far as the rules let them. Raises UserError."""
-        check_action(self.ring, action)
+        sizes = self._sizes
+        is_good = len(action) == len(sizes) and all(0 <= c < n for c, n in zip(action, sizes, strict=True))
+        if not is_good or (action[0] in self._kinds and action[self._kinds[action[0]]] == 0):
+            _refuse(self.ring, action)
         self.actions[0, seat] = action
 
     def _ending(self) -> tuple[str, str]:
@@ -139,18 +143,23 @@ class Fight:
         return [flat[low:high] for low, high in pairwise(ends)]
 
 
-def check_action(ring: Ring, action: list[int]) -> None:
-    """Refuse what the protocol refuses: a wrong length, a choice outside its head, an attack without a type."""
+def _kinds(ring: Ring) -> dict[int, int]:
+    """Choice of the first head → head that must then say how, for games that have such heads."""
+    heads = ring.game.spec.heads
+    names = {head.name: h for h, head in enumerate(heads)}
+    return {heads[0].choices.index(attack): names[kind] for attack, kind in _ATTACKS if kind in names}
+
+
+def _refuse(ring: Ring, action: list[int]) -> NoReturn:
+    """Say what is wrong: a wrong length, a choice outside its head, an attack without a type."""
     heads = ring.game.spec.heads
     if len(action) != len(heads):
         raise UserError(f"an action has {len(heads)} choices, got {len(action)}")
     for head, choice in zip(heads, action, strict=True):
         if not 0 <= choice < head.size:
             raise UserError(f"head '{head.name}' has choices 0 to {head.size - 1}, got {choice}")
-    chosen = {head.name: choice for head, choice in zip(heads, action, strict=True)}
-    for name, kind in _ATTACKS:
-        if kind in chosen and heads[0].choices[action[0]] == name and chosen[kind] == 0:
-            raise UserError(f"'{name}' needs a choice of head '{kind}' above 0")
+    attack, kind = heads[0].choices[action[0]], heads[_kinds(ring)[action[0]]]
+    raise UserError(f"'{attack}' needs a choice of head '{kind.name}' above 0")
 
 
 def _first_signals(game: VecGame) -> list[list[float]]:
