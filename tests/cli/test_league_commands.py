@@ -55,5 +55,5 @@ def test_exploit_reports_a_win_rate(capsys):
     model = "experiments/tiny-seed0/model.zip"
     assert run(["exploit", model, *TINY[2:], "--budget", "256", "--eval.matches", "10"]) == 0
     text = capsys.readouterr().out
-    assert "win rate against model" in text
+    assert "win rate against tiny-seed0" in text
     assert "over 10 matches" in text

@@ -82,8 +82,13 @@ def sim(
         as_json: print one JSON object
     """
     from pvp_ml.cli.bench_loops import simulate
+    from pvp_ml.games import registry
 
     check(matches, seconds, repeats)
+    kind = registry.find(game)
+    if kind.bench is not None:
+        print(json.dumps(kind.bench(kind.config(), (lambda line: None) if as_json else print)))
+        return
     runs = [simulate(game, matches, seconds) for _ in range(repeats)]
     split = {part: sum(run.split[part] for run in runs) for part in ("simulate", "sample")}
     Measurement.of(f"sim/{game}", runs[0].unit, [run.per_second for run in runs], split).tell(as_json)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
@@ -155,6 +156,28 @@ def setup(name: str) -> None:
         return
     game.setup(lambda line: console.print(escape(line)))
     console.print(f"{game.name} is ready")
+
+
+@app.command
+def conform(name: str, *, traces: Path, free_plays: int = 40, limit: int = 0, as_json: AsJson = False) -> int:
+    """Compare a game with recorded matches of the original: rolls, every tick again, and free play.
+
+    Args:
+        name: a name from `pvp-ml game list`
+        traces: the folder of recorded matches
+        free_plays: fights of our own per group, to compare distributions; 0 leaves that out
+        limit: read so many recorded matches only; 0 = all
+        as_json: print the report as one JSON object
+    """
+    from pvp_ml.games import registry
+
+    game = registry.find(name)
+    if game.conform is None:
+        raise UserError(f"game '{game.name}' has no recorded matches to compare with")
+    console = Console(stderr=True, highlight=False, soft_wrap=True, quiet=as_json)
+    report = game.conform(traces, free_plays, limit, lambda line: console.print(escape(line)))
+    print(json.dumps(report.to_json()) if as_json else report.text())
+    return 0 if report.passed else BROKEN
 
 
 def _configured(name: str, settings: list[str] | None) -> tuple[GameType, GameConfig]:

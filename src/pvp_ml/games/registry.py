@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -26,6 +27,20 @@ class GameConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class ConformResult(Protocol):
+    """How a game agrees with recorded matches of the original."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every bar is met."""
+
+    def text(self) -> str:
+        """The report for people."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The report for programs."""
+
+
 @dataclass(frozen=True, slots=True)
 class GameType:
     """What an entry point gives: how to describe and to build a game. Creating one must import nothing heavy.
@@ -39,6 +54,9 @@ class GameType:
     the choices. `narrate(steps)` turns the game and its buffers after each step of one match into lines for people; a
     game whose matches cannot be told that way gives `watch(config, first, second, scenario, seed)` instead.
     `asynchronous` games always run elsewhere; `is_remote(config)` says it of one that only may.
+
+    `bench(config, tell)` measures a game that cannot be timed by stepping it here; `conform(folder, free_plays, limit,
+    tell)` compares it with recorded matches of the original.
     """
 
     name: str
@@ -55,6 +73,8 @@ class GameType:
     action_notes: Callable[[Any], list[str]] | None = None
     narrate: Callable[[Iterable[tuple[VecGame, StepBuffers]]], Iterator[str]] | None = None
     watch: Callable[[Any, str, str, str, int], Iterator[str]] | None = None
+    bench: Callable[[Any, Callable[[str], None]], dict[str, Any]] | None = None
+    conform: Callable[[Path, int, int, Callable[[str], None]], ConformResult] | None = None
     is_remote: Callable[[Any], bool] | None = None
 
     def runs_elsewhere(self, config: GameConfig) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, field_validator
@@ -16,7 +17,7 @@ from pvp_ml.games.osrs import state, switches
 from pvp_ml.games.osrs.remote_config import RemoteFields, is_remote, without_remote
 from pvp_ml.games.osrs.remote_params import reset_fields
 from pvp_ml.games.osrs.signals import REWARDS, SIGNALS
-from pvp_ml.games.registry import GameType
+from pvp_ml.games.registry import ConformResult, GameType
 from pvp_ml.match import AsyncVecGame, StepBuffers, VecGame
 from pvp_ml.spec import GameSpec, Scenario
 
@@ -208,6 +209,20 @@ def narrate(steps: Iterable[tuple[VecGame, StepBuffers]]) -> Iterator[str]:
     return tell(steps)
 
 
+def conform_nh(folder: Path, free_plays: int, limit: int, tell: Callable[[str], None]) -> ConformResult:
+    """Agreement with recorded NH fights."""
+    from pvp_ml.games.osrs.conform import conform
+
+    return conform("nh", folder, free_plays, limit=limit, progress=tell)
+
+
+def conform_dharok(folder: Path, free_plays: int, limit: int, tell: Callable[[str], None]) -> ConformResult:
+    """Agreement with recorded Dharok fights."""
+    from pvp_ml.games.osrs.conform import conform
+
+    return conform("dharok", folder, free_plays, limit=limit, progress=tell)
+
+
 NH = GameType(
     name="nh",
     title="OSRS no-honour fight (NH)",
@@ -219,6 +234,7 @@ NH = GameType(
     symmetric=True,
     is_remote=is_remote,
     narrate=narrate,
+    conform=conform_nh,
 )
 DHAROK = GameType(
     name="dharok",
@@ -231,4 +247,5 @@ DHAROK = GameType(
     symmetric=True,
     is_remote=is_remote,
     narrate=narrate,
+    conform=conform_dharok,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pvp_ml.games.registry import GameType
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
@@ -30,6 +30,12 @@ def _watch(config: VgcConfig, first: str, second: str, scenario: str, seed: int)
     return watch(config, first, second, scenario, seed)
 
 
+def _bench(config: VgcConfig, tell: Callable[[str], None]) -> dict[str, Any]:
+    from pvp_ml.games.vgc.bench import bench
+
+    return bench(config=config, progress=tell)
+
+
 GAME = GameType(
     name="vgc",
     title="Pokémon VGC doubles",
@@ -41,4 +47,5 @@ GAME = GameType(
     asynchronous=True,
     symmetric=True,
     watch=_watch,
+    bench=_bench,
 )
