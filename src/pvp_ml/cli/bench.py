@@ -122,7 +122,7 @@ def train(
     check(1, 1.0, min(rollouts, repeats))
     require_torch()
     words = [*flags, *(SEPARATE if compare == "sb3" else [])]
-    config = load_config(preset, words or ["--game", "connect4"], Path.cwd())
+    config = load_config(preset, words if words or preset else ["--game", "connect4"], Path.cwd())
     ours, theirs, split = [], [], dict.fromkeys(PARTS, 0.0)
     for _ in range(repeats):  # in turn, so that both meet the same noise
         run = learn(config, rollouts)
