@@ -107,7 +107,7 @@ class Arena:
                 reply(encode_answer())
             else:
                 self._fight_message(request, owner, now, reply)
-        except msgspec.ValidationError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:  # a body is read later than its envelope
             reply(encode_error(f"{request.action}: {str(error)[:200]}"))
         except UserError as error:
             reply(encode_error(f"{request.action}: {error}"))
