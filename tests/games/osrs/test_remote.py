@@ -1,6 +1,7 @@
 """The external server as a game: the same matches as in process, and every way in which it can fail."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from remote_playing import record, serving
 
 from pvp_ml.games import registry
+from pvp_ml.games.conformance import check_game
 from pvp_ml.games.osrs.signals import SIGNALS
+from pvp_ml.games.promises import PROMISES
 from pvp_ml.match import Bot, External, MatchPlan
 
 AGENTS = (External("a"), External("b"))
@@ -81,6 +84,18 @@ def test_fights_against_the_scripted_opponent_are_those_in_process(server):
 def test_dharok_fights_are_those_in_process(server):
     wanted, got = both_ways(server, "dharok", 2, 2, scenarios=("default", "food-race"), max_ticks=150)
     same(wanted, got)
+
+
+# Bots never fight each other over the protocol, and rows become free in the order of the server's answers.
+UNPROMISED = {"bots play", "queue is served in order", "seats are symmetric"}
+
+
+def test_a_remote_game_keeps_the_promises_of_a_game(server):
+    kind = replace(registry.find("dharok"), asynchronous=True)
+    config = registry.configure(kind, {"remote": f"127.0.0.1:{server.port}", "max_ticks": 20})
+    names = {promise.__name__.replace("_", " ") for promise in PROMISES} - UNPROMISED
+    report = check_game(kind, config, matches=2, most_steps=400, only=names)
+    assert report.passed, report.text()
 
 
 @pytest.mark.nightly

@@ -157,7 +157,8 @@ class RemoteGame:
         """Log out where that takes no waiting, and stop a server that we started."""
         now = time.monotonic()
         for agent in self._agents:
-            if agent.phase in (Phase.IN, Phase.SEEING) and not self._links.in_flight(agent.index):
+            is_here = agent.phase in (Phase.IN, Phase.SEEING) and self._links.is_connected(agent.index)
+            if is_here and not self._links.in_flight(agent.index):
                 self._links.request(agent.index, encode_request("logout", agent.name), now + 1.0, now)
         self._links.close()
         if self._process is not None:
@@ -216,16 +217,16 @@ class RemoteGame:
         self._ask(number, agent, "step", {"action": chosen}, now)
 
     def _pump(self, wait_s: float) -> None:
-        """Let the connections move, then whatever follows from what they brought."""
+        """Let the connections move, and do what follows from each answer before the next one is read."""
         now = time.monotonic()
-        for index, found in list(self._links.poll(wait_s, now)):
+        for index, found in self._links.poll(wait_s, now):
             number, agent, now = index // SEATS, self._agents[index], time.monotonic()
             if isinstance(found, Failure):
                 self._fail(number, agent, FAULTS[found], found.value, now)
             else:
                 self._hear(number, agent, found, now)
         now = time.monotonic()
-        for index in list(self._links.overdue(now)):
+        for index in self._links.overdue(now):
             self._fail(index // SEATS, self._agents[index], Fault.STALLED, Failure.LATE.value, now)
         for number, row in enumerate(self._rows):
             if row.phase is RowPhase.STARTING and now >= row.retry_at:
@@ -311,7 +312,7 @@ class RemoteGame:
     def _abandon(self, row: Row, now: float) -> None:
         """Make every agent of the row ready to begin anew."""
         for agent in row.fighters:
-            if self._links.in_flight(agent.index):
+            if self._links.in_flight(agent.index) or not self._links.is_connected(agent.index):
                 self._links.drop(agent.index, now)
                 agent.phase = Phase.OUT
             elif agent.phase is not Phase.OUT:

@@ -108,9 +108,14 @@ class Links:
             link.pause_s = min(2 * link.pause_s, LONGEST_PAUSE_S)
 
     def poll(self, timeout_s: float, now: float) -> Iterator[tuple[int, bytes | Failure]]:
-        """Wait up to that long for anything; gives answers and failures by index."""
+        """Wait up to that long for anything; gives answers and failures by index.
+
+        Each is read when it is asked for: what follows from one may end the connection of another.
+        """
         for key, events in self._selector.select(max(0.0, timeout_s)):
             link: Link = key.data
+            if key.fileobj is not link.socket:
+                continue
             if events & selectors.EVENT_WRITE:
                 failure = self._opened(link, now)
                 if failure is not None:
