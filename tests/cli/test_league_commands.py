@@ -13,19 +13,23 @@ TINY = ["--env.name", "connect4", "--env.matches", "8", "--ppo.n-steps", "16", "
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("runs")
+    """Two finished runs with leagues."""
+    folder = tmp_path_factory.mktemp("runs")
+    flags = ["--name", "tiny", "--total-timesteps", "384", "--self-play.strategy", "past"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert run(["train", *TINY, *flags, "--self-play.snapshot-every", "128", "--seeds", "2"]) == 0
+    return folder
 
 
 @pytest.fixture(autouse=True)
-def inside(folder, monkeypatch):
+def inside(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
-
-
-def test_several_seeds_then_compare(folder, capsys):
-    flags = ["--name", "tiny", "--total-timesteps", "384", "--self-play.strategy", "past"]
-    assert run(["train", *TINY, *flags, "--self-play.snapshot-every", "128", "--seeds", "2"]) == 0
-    assert (folder / "experiments" / "tiny-seed1" / "model.zip").is_file()
     capsys.readouterr()
+
+
+def test_compare_joins_seeds(folder, capsys):
+    assert (folder / "experiments" / "tiny-seed1" / "model.zip").is_file()
     assert run(["compare", "tiny", "--metric", "match/length", "--json", "--png", "curve.png"]) == 0
     last = json.loads(capsys.readouterr().out)["tiny"]
     assert last["seeds"] == 2
