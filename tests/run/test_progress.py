@@ -100,7 +100,7 @@ def test_lines_every_few_seconds():
 
 
 def test_the_view_fits_the_place():
-    terminal = Console(file=io.StringIO(), force_terminal=True, width=80)
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=80, _environ={"TERM": "xterm"})
     log = Console(file=io.StringIO(), force_terminal=False)
     assert isinstance(make_view("auto", "x", History(10), terminal, lambda: 0.0), LiveView)
     assert isinstance(make_view("auto", "x", History(10), log, lambda: 0.0), LineView)
@@ -108,7 +108,7 @@ def test_the_view_fits_the_place():
 
 
 def test_the_live_view_draws_at_most_four_times_a_second():
-    console, now = Console(file=io.StringIO(), force_terminal=True, width=80), [0.0]
+    console, now = Console(file=io.StringIO(), force_terminal=True, width=80, _environ={"TERM": "xterm"}), [0.0]
     view = LiveView("connect4", History(10_000), console, lambda: now[0])
     for point in points(10):
         view.write(point)

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -256,13 +257,15 @@ def test_a_started_server_is_ready_and_stops_with_all_it_started(tmp_path, monke
     monkeypatch.setenv("REMOTE_ENV_PORT", "1")  # inherited variables must not win
     (tmp_path / "listen.py").write_text(LISTEN)
     address = free_address(Address("127.0.0.1", 17070))
-    process = ServerProcess(f"{sys.executable} {tmp_path}/listen.py {tmp_path}/facts", address, tmp_path / "log", 20)
+    process = ServerProcess(
+        shlex.join([sys.executable, f"{tmp_path}/listen.py", f"{tmp_path}/facts"]), address, tmp_path / "log", 20
+    )
     process.start()
     child, *told = (tmp_path / "facts").read_text().split()
     assert told == ["true", "true", "1", "false", str(43595 + address.port - 7070)]
     assert is_taken(address) and is_alive(int(child)) and not process.ensure()
     with pytest.raises(UserError, match="listens"):
-        ServerProcess(sys.executable, address).start()
+        ServerProcess(shlex.quote(sys.executable), address).start()
     assert free_address(address) != address
     os.kill(process.pid, 9)
     deadline = time.monotonic() + 5
@@ -279,7 +282,7 @@ def test_a_server_that_does_not_start_says_why(tmp_path):
     with pytest.raises(UserError, match="no program"):
         ServerProcess("no-such-program-here --x", address)
     failing = ServerProcess(
-        f"{sys.executable} -c \"print('no java here'); raise SystemExit(3)\"", address, tmp_path / "log", 20
+        shlex.join([sys.executable, "-c", "print('no java here'); raise SystemExit(3)"]), address, tmp_path / "log", 20
     )
     with pytest.raises(UserError, match=r"code 3.*no java here"):
         failing.start()
