@@ -35,8 +35,8 @@ def watch(
 
     Args:
         game: the game, as in `pvp-ml game list`
-        model: who plays: a model file, a bot or a scripted player; default: the game's first bot, else random
-        against: the opponent; default: the same
+        model: who plays: a model file, a bot or a scripted player; default: random legal choices
+        against: the opponent; default: the game's first bot, else random legal choices
         scenario: the kind of match; default: the game's first
         seed: the same seed gives the same match
         save: also write the match to this file, for `pvp-ml replay show`
@@ -49,8 +49,8 @@ def watch(
         for line in kind.watch(settings, model, against, scenario, seed):
             print(line)
         return
-    default = spec.bots[0] if spec.bots else "random"
-    sides = [find_contestant(name or default, spec, Path.cwd()) for name in (model, against or model)]
+    names = (model or "player:random", against or (spec.bots[0] if spec.bots else "player:random"))
+    sides = [find_contestant(name, spec, Path.cwd()) for name in names]
     plan = _plan(spec, sides, scenario, seed)
     recorded: list[IntArray] = []
     for line in _told(kind, settings, plan, sides, recorded):
