@@ -48,7 +48,9 @@ class Segment:
     @classmethod
     def create(cls, size: int) -> Self:
         """A new file of zeros; whoever sees the run end removes it."""
-        handle, name = tempfile.mkstemp(prefix=f"pvp-ml-{os.getpid()}-", suffix=".mem", dir=_directory(size))
+        directory = _directory(size)
+        remove_orphans(Path(directory or tempfile.gettempdir()))
+        handle, name = tempfile.mkstemp(prefix=f"pvp-ml-{os.getpid()}-", suffix=".mem", dir=directory)
         os.ftruncate(handle, size)
         os.close(handle)
         return cls(Path(name), size)
@@ -57,6 +59,21 @@ class Segment:
         """Remove the file; what is mapped stays valid until its process ends."""
         with contextlib.suppress(OSError):  # Windows refuses while it is mapped: the system cleans its temporary files
             self.path.unlink(missing_ok=True)
+
+
+def remove_orphans(directory: Path) -> None:
+    """Remove files whose creator is gone: a trainer and its shards that were all killed at once left them behind."""
+    if os.name != "posix":  # elsewhere asking for a process by signal 0 would end it
+        return
+    for path in directory.glob("pvp-ml-*-*.mem"):
+        pid = path.name.split("-")[2]
+        try:
+            os.kill(int(pid), 0)
+        except (ProcessLookupError, ValueError):
+            with contextlib.suppress(OSError):
+                path.unlink()
+        except PermissionError:
+            continue
 
 
 def _directory(size: int) -> str | None:
