@@ -60,7 +60,6 @@ class Learning:
         self.shards = shards
         configs = {t.name: t.ppo for t in shards.blueprint.trainees}
         self.trainees = {name: Trainee(name, policy, configs[name]) for name, policy in shards.policies().items()}
-        self.learn_seconds = 0.0
         for memory, trainee in zip(shards.memories, self.trainees.values(), strict=True):
             if trainee.config.teacher.model:
                 load_teacher(memory.anchors["teacher"], trainee.policy, shards.spec, trainee.config.teacher.model)

@@ -7,7 +7,6 @@ weights and statistics through memory that only the trainer writes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -70,7 +69,6 @@ class Shard:
         rollout = collector.rollout
         self._running = np.zeros(rollout.reward.shape[1:], np.float32)
         self._returns = np.zeros_like(rollout.reward)
-        self.learn_seconds = 0.0
         for share in shares:
             share.policy.bind_gradients(share.gradient)
 
@@ -149,7 +147,6 @@ class Shard:
         """Write the summed gradient of this shard's rows of a minibatch; returns the loss's sums."""
         share = self.shares[name]
         assert share.rows is not None, "finish() comes first"
-        before = perf_counter()
         if part == 0:
             rng = np.random.default_rng(scramble(self._seed, self.rank, clock, epoch, self._order.index(name)))
             share.order = rng.permutation(len(share.rows.index) if share.cuts is None else len(share.cuts.start) - 1)
@@ -170,7 +167,6 @@ class Shard:
         )
         loss, sums = ppo_loss(new, batch, weights, anchors.get("teacher"), anchors.get("magnet"))
         torch.autograd.backward(loss)
-        self.learn_seconds += perf_counter() - before
         return sums.double().numpy()
 
     def _minibatch(self, share: TraineeShare, order: npt.NDArray[np.int64]) -> Minibatch:

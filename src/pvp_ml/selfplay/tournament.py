@@ -13,11 +13,8 @@ import numpy.typing as npt
 from pvp_ml.errors import UserError
 from pvp_ml.match import AsyncVecGame, VecGame
 from pvp_ml.selfplay.evaluate import Contestant, evaluate
-from pvp_ml.selfplay.ratings import Strength, bradley_terry
+from pvp_ml.selfplay.ratings import ANCHOR_RATING, Strength, bradley_terry
 from pvp_ml.selfplay.tally import Tally
-
-ANCHOR = 1000.0
-"""Rating of the first scripted contestant: it never learns, so ratings of different days can be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,10 @@ def play_tournament(
     seed: int,
     tell: Callable[[str, Tally], None] = lambda pair, tally: None,
 ) -> Tournament:
-    """`matches` per pair, seats swapped and seeds paired; scripted contestants are the anchor of the ratings."""
+    """`matches` per pair, seats swapped and seeds paired.
+
+    The first bot among the contestants is pinned: it never learns, so ratings of different days can be compared.
+    """
     names = tuple(contestant.name for contestant in contestants)
     if len(set(names)) < len(names) or len(names) < 2:
         raise UserError(f"a tournament needs at least two different contestants, got {', '.join(names)}")
@@ -64,5 +64,5 @@ def play_tournament(
         points[j, i] = total.losses + 0.5 * total.ties
         tell(f"{names[i]} against {names[j]}", total)
     scripted = [contestant.name for contestant in contestants if contestant.bot]
-    fitted = bradley_terry(names, points, {scripted[0]: ANCHOR} if scripted else None)
+    fitted = bradley_terry(names, points, {scripted[0]: ANCHOR_RATING} if scripted else None)
     return Tournament(names, points, tuple(sorted(fitted, key=lambda s: -s.rating)))
