@@ -189,6 +189,7 @@ class Actor:
         logits = self._buffer("logits", len(features), self.interface.mask_size)
         picks = np.zeros((len(features), self.interface.mask_size), np.float32)
         offset = self.heads.offset
+        total = np.zeros(len(features))
         for h, layers in enumerate(self._head_layers):
             seen = (picks[:, : offset[h]] - self._pick_mean[: offset[h]]) * self._pick_scale[: offset[h]]
             np.clip(seen, -self.network.clip, self.network.clip, out=seen)
@@ -197,9 +198,10 @@ class Actor:
                 x = self._activate(x @ weight.T + bias)
             weight, bias = layers[-1]
             logits[:, offset[h] : offset[h + 1]] = x @ weight.T + bias
-            bad = choose_head(self.heads, h, logits, mask, noise, greedy, out)
+            bad = choose_head(self.heads, h, logits, mask, noise, greedy, out, total)
             empty = bad if empty < 0 else empty
             picks[np.arange(len(picks)), offset[h] + out.actions[:, h]] = 1.0
+        out.log_prob[:] = total
         return empty
 
     def _input(self, obs: FloatArray) -> FloatArray:

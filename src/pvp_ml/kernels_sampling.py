@@ -52,7 +52,7 @@ def choose(offset, fallback, rule_start, rule_kind, pick_start, pick_column, fir
         picked[:] = 0
         for h in range(first):
             picked[offset[h] + actions[b, h]] = 1
-        total = np.float32(0.0) if first == 0 else log_prob[b]
+        total = 0.0 if first == 0 else np.float64(log_prob[b])  # float64: a sum over many heads loses no digits
         for a in range(columns):
             scores[a] = logits[b, a]
         noisy = np.float32(0.0) if greedy[b] else np.float32(1.0)

@@ -108,11 +108,14 @@ def choose(heads: Heads, logits: FloatArray, mask: BoolArray, noise: FloatArray,
 
 
 def choose_head(heads: Heads, head: int, logits: FloatArray, mask: BoolArray, noise: FloatArray, greedy: BoolArray,
-                out: Choice) -> int:  # fmt: skip
-    """Like `choose` for one head, once its earlier heads were chosen into `out`; logits [B,A], other columns unread."""
+                out: Choice, total: npt.NDArray[np.float64]) -> int:  # fmt: skip
+    """Like `choose` for one head, once its earlier heads were chosen into `out`; logits [B,A], other columns unread.
+
+    The log-probability of all heads so far is kept in total [B], not in `out`, so that sums are rounded once.
+    """
     return int(
         kernels.choose(
-            *heads.arrays, head, head + 1, logits, NO_TABLE, mask, noise, greedy, out.actions, out.log_prob, out.legal
+            *heads.arrays, head, head + 1, logits, NO_TABLE, mask, noise, greedy, out.actions, total, out.legal
         )
     )
 

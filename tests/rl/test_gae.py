@@ -13,10 +13,10 @@ def run(steps, owner, seated, value, reward, end, final_value, scale, gamma, lam
     owner, seated = np.asarray(owner, np.int8), np.asarray(seated, np.int8)
     shape = np.asarray(reward).shape
     out = np.zeros(shape, np.float32), np.full(shape, 7, np.int8), np.zeros(shape, np.float32)
-    f = lambda x: np.asarray(x, np.float32)  # noqa: E731
+    f, wide = (lambda x: np.asarray(x, np.float32)), (lambda x: np.asarray(x, np.float64))
     lane_advantages(
         np.asarray(steps, np.int32), owner, seated, f(value), f(reward), np.asarray(end, np.int8), f(final_value),
-        f(scale), f(gamma), f(gamma) * f(lam), *out,
+        wide(scale), wide(gamma), wide(gamma) * wide(lam), *out,
     )  # fmt: skip
     return out
 
@@ -92,7 +92,7 @@ def reference(steps, owner, seated, value, reward, end, final_value, scale, gamm
 
 
 @settings(max_examples=120, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 12))
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40))
 def test_it_equals_the_quadratic_reference(seed, t):
     rng = np.random.default_rng(seed)
     shape, trainees = (t, 3, 2), 2
@@ -106,8 +106,9 @@ def test_it_equals_the_quadratic_reference(seed, t):
                 seated[i + 1 :, m] = rng.integers(-1, trainees, 2)
     owner = np.where(rng.random((t + 1, 3, 2)) < 0.6, seated, -1)
     seated[0] = owner[0]
-    value, final = rng.normal(size=(t + 1, 3, 2)), rng.normal(size=shape)
-    reward = rng.normal(size=shape)
+    value, final, reward = (  # as the rollout stores them: the reference must see the same numbers
+        rng.normal(size=size).astype(np.float32).astype(np.float64) for size in ((t + 1, 3, 2), shape, shape)
+    )
     steps = rng.integers(1, t + 1, 3)
     scale, gamma, lam = rng.uniform(0.2, 2, 2), rng.uniform(0.5, 1, 2), rng.uniform(0, 1, 2)
     args = (steps, owner, seated, value, reward, end, final, scale, gamma, lam)
@@ -116,4 +117,4 @@ def test_it_equals_the_quadratic_reference(seed, t):
     assert ((state == CLOSED) == ~np.isnan(wanted)).all()
     closed = state == CLOSED
     if closed.any():
-        assert np.abs(advantage[closed] - wanted[closed]).max() <= 1e-5 * max(1.0, np.abs(wanted[closed]).max())
+        assert np.abs(advantage[closed] - wanted[closed]).max() <= 1e-6 * max(1.0, np.abs(wanted[closed]).max())

@@ -67,8 +67,9 @@ def masked_log_probs(logits_BHX: Tensor, legal_BHX: Tensor) -> Tensor:
 
 
 def joint_log_prob(log_probs_BHX: Tensor, actions_BH: Tensor) -> Tensor:
-    """[B] log-probability of the whole action."""
-    return log_probs_BHX.gather(2, actions_BH.unsqueeze(2)).squeeze(2).sum(1)
+    """[B] log-probability of the whole action, summed in float64 as the compiled sampler does."""
+    picked = log_probs_BHX.gather(2, actions_BH.unsqueeze(2)).squeeze(2)
+    return picked.sum(1, dtype=torch.float64).to(picked.dtype)
 
 
 def head_entropies(log_probs_BHX: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ def heads_forward(offset, logits, table, legal, actions, probability, log_prob, 
     for b in range(rows):
         for a in range(columns):
             score[a] = logits[b, a]
-        total = np.float32(0.0)
+        total = 0.0  # float64, as in the sampler: ratios of the first update are 1 to the last digit
         for h in range(heads):
             low, high = offset[h], offset[h + 1]
             pick = low + actions[b, h]

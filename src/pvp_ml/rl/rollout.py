@@ -114,9 +114,10 @@ class Rollout:
 
     def advantages(self, scale: FloatArray, gamma: FloatArray, lam: FloatArray) -> None:
         """Generalised advantages of all lanes; each trainee has its own reward scale, γ and λ ([trainees])."""
+        wide_scale, wide_gamma, wide_lam = (x.astype(np.float64) for x in (scale, gamma, lam))
         lane_advantages(
-            self.length, self.owner, self.seated, self.value, self.reward, self.end, self.final_value, scale, gamma,
-            gamma * lam, self._advantage, self._state, self._collected,
+            self.length, self.owner, self.seated, self.value, self.reward, self.end, self.final_value, wide_scale,
+            wide_gamma, wide_gamma * wide_lam, self._advantage, self._state, self._collected,
         )  # fmt: skip
 
     def rows(self, owner: int) -> Rows:
