@@ -18,10 +18,8 @@ from pvp_ml.match import FloatArray
 from pvp_ml.network import NetworkConfig
 from pvp_ml.rl.actions import ILLEGAL, HeadLayout
 from pvp_ml.rl.nets import Network, scaling
-from pvp_ml.spec import Head, Interface
-
-INPUTS = ("obs", "mask", "noise", "memory")
-OUTPUTS = ("actions", "log_prob", "memory_after")
+from pvp_ml.sampling import rule_matrices
+from pvp_ml.spec import Interface
 
 
 class DecidingModule(nn.Module):
@@ -93,25 +91,6 @@ class DecidingModule(nn.Module):
         last_resort = 0 if head.fallback is None else head.choices.index(head.fallback)
         only = torch.arange(stop - start) == last_resort
         return legal | (only & ~legal.any(dim=1, keepdim=True))  # no `where` on booleans: ONNX runtimes lack it
-
-
-def rule_matrices(heads: tuple[Head, ...]) -> tuple[FloatArray, FloatArray, FloatArray, Array, FloatArray]:
-    """Over earlier picks × choices [A,A]: what `all` rules need and how many [A], `any` rules and who has one [A],
-    what `none` rules bar.
-    """
-    column = {(head.name, c): i for i, (head, c) in enumerate((h, c) for h in heads for c in h.choices)}
-    size = len(column)
-    needs, anyone, bars = (np.zeros((size, size), np.float32) for _ in range(3))
-    wanted, has_any = np.zeros(size, np.float32), np.zeros(size, np.bool_)
-    for head in heads:
-        for rule in head.rules:
-            a = column[head.name, rule.choice]
-            matrix = {"all": needs, "any": anyone, "none": bars}[rule.when]
-            for pick in rule.picks:
-                matrix[column[pick], a] = 1.0
-            wanted[a] += float(len(set(rule.picks))) if rule.when == "all" else 0.0
-            has_any[a] |= rule.when == "any"
-    return needs, wanted, anyone, has_any, bars
 
 
 def example_inputs(network: NetworkConfig, interface: Interface, rows: int = 2) -> tuple[Tensor, ...]:

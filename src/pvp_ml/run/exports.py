@@ -8,6 +8,7 @@ from typing import Literal
 
 from pvp_ml.bundle import read_bundle
 from pvp_ml.errors import UserError
+from pvp_ml.onnx_file import onnx_program
 
 Format = Literal["onnx", "torch"]
 
@@ -15,11 +16,13 @@ Format = Literal["onnx", "torch"]
 def export_model(source: Path, out: Path, kind: Format) -> int:
     """Write the policy of a bundle in that format; returns the bytes written."""
     bundle = read_bundle(source)
-    from pvp_ml.rl.export import DecidingModule, torch_program
-    from pvp_ml.rl.onnx_file import onnx_program
+    parts = bundle.network, bundle.interface, bundle.tensors, bundle.normalizer
+    if kind == "onnx":
+        data = onnx_program(*parts)
+    else:
+        from pvp_ml.rl.export import DecidingModule, torch_program
 
-    module = DecidingModule(bundle.network, bundle.interface, bundle.tensors, bundle.normalizer)
-    data = onnx_program(module) if kind == "onnx" else torch_program(module)
+        data = torch_program(DecidingModule(*parts))
     aside = out.with_name(f"{out.name}.tmp-{os.getpid()}")
     try:
         aside.write_bytes(data)
