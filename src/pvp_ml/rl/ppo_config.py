@@ -39,7 +39,7 @@ class PpoConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     n_steps: Annotated[int, Field(ge=1, le=65536)] = Field(32, description="steps of each match in a rollout")
-    batch_size: Annotated[int, Field(ge=1)] = Field(4096, description="rows of a minibatch")
+    batch_size: Annotated[int, Field(ge=1)] = Field(4096, description="rows of a minibatch; `auto` = a quarter of a rollout")
     n_epochs: Annotated[int, Field(ge=1, le=100)] = Field(2, description="passes over a rollout")
     learning_rate: NonNegative = Field(Constant(3e-4), description="step size of Adam")
     critic_learning_rate: NonNegative | None = Field(

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path, PurePath
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import yaml
-from pydantic import Field, ValidationError, create_model
+from pydantic import Field, ValidationError, create_model, field_validator
 
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
@@ -20,6 +20,8 @@ from pvp_ml.rl.expression import Expression
 from pvp_ml.rl.ppo_config import PpoConfig
 from pvp_ml.rl.rewards import RewardConfig, RewardMixer
 from pvp_ml.rl.schedule import Schedule, Within
+from pvp_ml.run.ancestors import joined_words, old_options, translated
+from pvp_ml.run.machine import auto_batch, auto_matches, cores, free_bytes
 from pvp_ml.run.options import Option, options_of, read_flags, short_names
 from pvp_ml.run.presets import SUFFIXES, KeyPath, Layer, load_preset
 from pvp_ml.run.progress import View
@@ -37,7 +39,7 @@ class EnvConfig(Section):
 
     name: str = Field(description="the game, as in `pvp-ml game list`")
     matches: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
-        128, description="matches played side by side, all shards together"
+        128, description="matches played side by side, all shards together; `auto` = from cores and memory"
     )
     scenarios: dict[str, Annotated[float, Field(ge=0)]] = Field(
         {}, description="scenario → how often it is drawn; empty = the game's first"
@@ -67,16 +69,21 @@ class EvalConfig(Section):
     matches: Positive = Field(200, description="matches per evaluation and opponent, seats swapped")
     opponents: tuple[str, ...] = Field(("random",), description="bots of the game, players, or model files")
     greedy: bool = Field(False, description="play the likeliest choice instead of sampling")
+    references: dict[str, float] = Field(
+        {}, description="reference opponent → its known rating; gives `eval/rating`, in the same points"
+    )
 
 
 class RunSection(Section):
     """The experiment itself."""
 
     name: str = Field("", description="folder under `directory`; empty = the preset's name, or the game's")
+    description: str = Field("", description="free text that is kept with the run")
     directory: str = Field("experiments", description="where runs are kept")
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="everything random follows from it")
     total_steps: Count = Field(1_000_000, description="environment steps of all matches; 0 = until stopped")
     max_seconds: Annotated[float, Field(ge=0)] = Field(0.0, description="training time after which it stops; 0 = none")
+    session_rollouts: Count = Field(0, description="rollouts after which this session stops; 0 = none")
     shards: Count = Field(0, description="processes that play and learn in step; 0 = one per core")
     checkpoint_every: Positive = Field(250_000, description="environment steps between checkpoints")
     keep_checkpoints: Annotated[int, Field(ge=2)] = Field(3, description="newest checkpoints that stay on disk")
@@ -89,12 +96,24 @@ class RunSection(Section):
     )
 
 
+Topic = Literal["actions", "rewards", "resets", "learning", "checkpoints"]
+
+
 class TrackingConfig(Section):
     """What is written and shown while it runs."""
 
     view: View = Field("auto", description="live panel, lines, or off; auto = live on a terminal")
     tensorboard: bool = Field(True, description="also write event files for TensorBoard")
     tensorboard_directory: str = Field("tensorboard", description="where they go, one folder per run")
+    histograms: bool = Field(False, description="TensorBoard also shows how weights and rewards are distributed")
+    wandb: str = Field("", description="project at Weights & Biases to send metrics to; empty = none")
+    debug: tuple[Topic, ...] = Field((), description="what to tell in detail, such as `actions,rewards`")
+
+    @field_validator("debug", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        """`actions,rewards` is a list, too."""
+        return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
 class PhaseConfig(Section):
@@ -161,6 +180,15 @@ WELL_KNOWN: dict[str, KeyPath] = {
 """Names that people know from elsewhere, as flags and as keys → the field they mean."""
 
 
+REWARD_NAMES = {
+    "reward-ko": "win",
+    "reward-death": "lost",
+    "reward-damage-dealt": "damage_points_dealt",
+    "reward-damage-received": "damage_points_received",
+}
+"""Flags that people know → the term whose weight they are, in games that have it. Damage is counted in points."""
+
+
 @cache
 def config_model(game: GameType) -> type[Config]:
     """The configuration with this game's own settings inside `env`."""
@@ -178,8 +206,9 @@ def config_options(game: GameType) -> tuple[list[Option], dict[str, KeyPath]]:
     """Every flag for a run of this game, and its short names."""
     options = list(options_of(config_model(game)))
     rewards = {f"reward-{t.name.replace('_', '-')}": ("reward", "weights", t.name) for t in _terms(game)}
-    if "reward-win" in rewards:
-        rewards.setdefault("reward-ko", rewards["reward-win"])
+    for name, term in REWARD_NAMES.items():
+        if f"reward-{term.replace('_', '-')}" in rewards:
+            rewards[name] = ("reward", "weights", term)
     names = {**short_names(options), **WELL_KNOWN, **rewards}
     return options, {name: path for name, path in names.items() if name not in Config.model_fields}
 
@@ -189,11 +218,35 @@ def load_config(preset: str, flags: Sequence[str], working_directory: Path) -> C
     layer = load_preset(preset, working_directory).renamed(WELL_KNOWN) if preset else Layer()
     game = registry.find(_chosen_game(layer, flags))
     options, aliases = config_options(game)
-    config = read_config(read_flags(flags, options, aliases).over(layer))
+    old, old_names = old_options()
+    given = read_flags(joined_words(flags), [*options, *old], {**old_names, **aliases})
+    config = read_config(_merged(given.renamed(aliases), layer.renamed(aliases), game))
     if config.run.name:
         return config
     name = _run_name(PurePath(preset)) if preset else game.name
     return config.model_copy(update={"run": config.run.model_copy(update={"name": name})})
+
+
+def _merged(flags: Layer, preset: Layer, game: GameType) -> Layer:
+    """Flags over the preset; options of the ancestors and `auto` become what they mean."""
+    whole = flags.over(preset)
+
+    def describe() -> GameSpec:
+        own = {key: value for key, value in whole.section("env").items() if key in game.config.model_fields}
+        return game.spec(game.config.model_validate(own))
+
+    layer = translated(flags, whole, describe).over(translated(preset, whole, describe))
+    env, ppo = layer.section("env"), layer.section("ppo")
+    steps = ppo.get("n_steps", PpoConfig().n_steps)
+    if env.get("matches") == "auto":
+        elsewhere = game.asynchronous
+        chosen = auto_matches(describe(), steps, elsewhere, cores(), free_bytes())
+        layer = Layer.of({"env": {"matches": chosen}}, layer.source(("env", "matches"))).over(layer)
+    if ppo.get("batch_size") == "auto":
+        rows = layer.section("env").get("matches", EnvConfig.model_fields["matches"].default) * steps
+        chosen = auto_batch(rows * describe().seats, free_bytes())
+        layer = Layer.of({"ppo": {"batch_size": chosen}}, layer.source(("ppo", "batch_size"))).over(layer)
+    return layer
 
 
 def read_config(layer: Layer) -> Config:

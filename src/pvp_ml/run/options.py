@@ -106,6 +106,7 @@ def short_names(options: Sequence[Option]) -> dict[str, KeyPath]:
 def _resolve(name: str, known: Mapping[KeyPath, Option], aliases: Mapping[str, KeyPath]) -> tuple[KeyPath, bool]:
     """The field that a flag sets, and whether it was written `--no-…`."""
     dashed = name.replace("_", "-")
+    dashed = dashed.lower() if dashed.isupper() else dashed  # N_PROC_TRAIN
     path = tuple(part.replace("-", "_") for part in name.split("."))
     if path in known or dashed in aliases:
         return aliases.get(dashed, path), False

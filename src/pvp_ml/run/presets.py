@@ -59,6 +59,11 @@ class Layer:
                 layer = Layer.of({key: value}, self.source((key,))).over(layer)
         return layer
 
+    def section(self, name: str) -> Mapping[str, Any]:
+        """One section's settings; empty when there are none."""
+        found = self.data.get(name)
+        return found if isinstance(found, Mapping) else {}
+
     def source(self, path: KeyPath) -> str:
         """The file or flag that gave the value, or its nearest parent."""
         for end in range(len(path), -1, -1):

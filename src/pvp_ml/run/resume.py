@@ -79,10 +79,19 @@ def warm_start(trainee: Trainee, name: str) -> list[str]:
     return left
 
 
-def _read(name: str) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
+def _newest(name: str) -> Checkpoint | None:
+    """A checkpoint folder itself, or the newest checkpoint of a run given by folder or name; None for anything else."""
     folder = Path(name)
-    if folder.is_dir():
-        files: dict[str, Any] = dict(load(folder).files)
+    for run in (folder, Path("experiments") / name):
+        if (run / "checkpoints").is_dir() and (found := RunStore(run.parent, run.name).latest()) is not None:
+            return found
+    return load(folder) if folder.is_dir() else None
+
+
+def _read(name: str) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
+    found = _newest(name)
+    if found is not None:
+        files: dict[str, Any] = dict(found.files)
         return (
             safetensors.numpy.load(files["policy.safetensors"]),
             safetensors.numpy.load(files["normalizer.safetensors"]),
