@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pvp_ml.errors import UserError
 from pvp_ml.match import BoolArray, FloatArray
-from pvp_ml.network import BlockLayout, NetworkConfig, block_layouts, input_width, is_plain, tensor_shapes
+from pvp_ml.network import BlockLayout, NetworkConfig, block_layouts, columns, input_width, is_plain, tensor_shapes
 from pvp_ml.sampling import NO_TABLE, Choice, Heads, choose, choose_head, gumbel_noise
 from pvp_ml.spec import Interface
 
@@ -24,6 +24,10 @@ CHUNK = 512
 
 Array = npt.NDArray[Any]
 Keys = npt.NDArray[np.uint64]
+Program = Callable[
+    [FloatArray, BoolArray, FloatArray, FloatArray | None], tuple[npt.NDArray[np.int64], FloatArray | None]
+]
+"""A policy elsewhere (ONNX, torch): obs [B,N], mask, noise [B,A], memory → actions [B,H] and the memory after them."""
 
 
 def empty_normalizer(network: NetworkConfig, interface: Interface) -> dict[str, Array]:
@@ -81,6 +85,11 @@ class Actor:
         self.statistics = dict(normalizer)
         self._is_plain = is_plain(network, interface)
         self._layouts = block_layouts(network, interface)
+        self._encoders = {
+            block.name: self._layers(f"encoder/{block.name}", len(network.encoder))
+            for block in interface.blocks
+            if block.count > 1
+        }
         self._trunk = self._layers("actor", len(network.trunk))
         self._critic = self._layers("critic", len(network.critic_layers) if network.critic == "separate" else 0)
         self._head_layers = (
@@ -213,23 +222,32 @@ class Actor:
         if self._is_plain:
             return x
         frames = x.reshape(len(x), len(self.network.frames), -1)
-        parts = [self._encode(frames[:, f], layout) for f in range(frames.shape[1]) for layout in self._layouts]
         encoded = self._buffer("encoded", len(x), input_width(self.network, self.interface))
-        np.concatenate(parts, axis=1, out=encoded)
+        place = 0
+        for f in range(frames.shape[1]):
+            for layout in self._layouts:
+                encoded[:, place : place + layout.width] = self._encode(frames[:, f], layout)
+                place += layout.width
         return encoded
 
     def _encode(self, x: FloatArray, layout: BlockLayout) -> FloatArray:
-        block = layout.block
+        """[B,width]: a block with its ids embedded and, where it repeats, encoded by layers that repetitions share."""
+        block, rows = layout.block, len(x) * layout.block.count
         items = x[:, layout.start : layout.start + block.width].reshape(len(x), block.count, len(block.features))
-        parts = [items[:, :, list(layout.reals)]]
-        parts += [self._tensors[name][items[:, :, i].astype(np.int64)] for i, name in layout.ids]
-        joined = np.concatenate(parts, axis=2)
-        if self.network.encoder and block.count > 1:
-            for i in range(len(self.network.encoder)):
-                name = f"encoder/{block.name}/{i}"
-                joined = self._activate(joined @ self._tensors[f"{name}/weight"].T + self._tensors[f"{name}/bias"])
-            if self.network.pooling == "mean_max":
-                return np.concatenate([joined.mean(axis=1), joined.max(axis=1)], axis=1)
+        joined = self._buffer(f"items/{block.name}", rows, layout.item_width)
+        shaped, place = joined.reshape(len(x), block.count, -1), len(layout.reals)
+        shaped[:, :, :place] = items[:, :, columns(layout.reals)]
+        for name, features in layout.tables:
+            width = len(features) * self.network.embedding
+            found = self._tensors[name][items[:, :, columns(features)].astype(np.intp)]
+            shaped[:, :, place : place + width] = found.reshape(len(x), block.count, width)
+            place += width
+        if not self.network.encoder or block.count == 1:
+            return joined.reshape(len(x), -1)
+        joined = self._run(f"encoder/{block.name}", self._encoders[block.name], joined)
+        if self.network.pooling == "mean_max":
+            shaped = joined.reshape(len(x), block.count, -1)
+            return np.concatenate([shaped.mean(axis=1), shaped.max(axis=1)], axis=1)
         return joined.reshape(len(x), -1)
 
     def _features(self, x: FloatArray, memory: FloatArray | None) -> FloatArray:
@@ -282,7 +300,7 @@ class Actor:
     def _buffer(self, name: str, rows: int, width: int) -> FloatArray:
         buffer = self._buffers.get((name, width))
         if buffer is None or len(buffer) < rows:
-            buffer = np.empty((CHUNK if rows > 1 else 1, width), np.float32)
+            buffer = np.empty((max(rows, CHUNK) if rows > 1 else 1, width), np.float32)
             self._buffers[name, width] = buffer
         return buffer[:rows]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -68,8 +68,15 @@ class BlockLayout:
     start: int  # first column of the block in the observation
     reals: tuple[int, ...]  # feature indexes that are numbers or flags
     ids: tuple[tuple[int, str], ...]  # (feature index, name of its embedding table)
+    tables: tuple[tuple[str, tuple[int, ...]], ...]  # the same, neighbours of one table together
     item_width: int  # numbers per repetition after embedding
     width: int  # numbers that the block gives to the trunk
+
+
+def columns(numbers: tuple[int, ...]) -> slice | list[int]:
+    """Neighbouring columns as a slice, which costs no copy; others as they are."""
+    is_run = numbers == tuple(range(numbers[0], numbers[0] + len(numbers))) if numbers else True
+    return slice(numbers[0] if numbers else 0, numbers[-1] + 1 if numbers else 0) if is_run else list(numbers)
 
 
 def embedding_name(feature: str) -> str:
@@ -87,7 +94,8 @@ def block_layouts(network: NetworkConfig, interface: Interface) -> tuple[BlockLa
         width = item * block.count
         if network.encoder and block.count > 1:
             width = network.encoder[-1] * (2 if network.pooling == "mean_max" else block.count)
-        layouts.append(BlockLayout(block, start, reals, ids, item, width))
+        tables = tuple((name, tuple(i for i, _ in group)) for name, group in groupby(ids, lambda pair: pair[1]))
+        layouts.append(BlockLayout(block, start, reals, ids, tables, item, width))
         start += block.width
     return tuple(layouts)
 

@@ -18,36 +18,49 @@ Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 
 
 @app.command
-def record(player: str, *flags: Flags, game: str, out: Path, against: str = "random", matches: int = 500,
-           seed: int = 0, greedy: bool = False) -> None:  # fmt: skip
+def record(player: str, *flags: Flags, game: str = "", out: Path = Path("recording.zip"), against: str = "",
+           matches: int = 500, seed: int = 0, greedy: bool = False, bot: str = "") -> None:  # fmt: skip
     """Play matches and write down what a player saw, what was legal and what it chose.
 
-    Settings of the game may be given as flags of `pvp-ml train` (`--env.…`).
+    `bc record PLAYER --game GAME` records a scripted player or a model. `bc record GAME --bot BOT` records a bot of the
+    game, both seats. `bc record MODEL --game GAME --bot BOT` lets the model play and writes down what the bot would
+    have done: states that a clone gets itself into. Settings of the game may be given as flags of `pvp-ml train`.
 
     Args:
-        player: who is recorded: a scripted player or a model
+        player: who plays: a scripted player, a model, or (with --bot) the game itself
         game: the game
-        out: the file to write, such as expert.zip
-        against: the opponent: a bot of the game, a player or a model
+        out: the file to write
+        against: the opponent: a bot of the game, a player or a model; default: random, or the recorded bot
         matches: matches to play, seats swapped
         seed: the matches follow from it
         greedy: a model takes its preferred choice instead of sampling
+        bot: the bot of the game whose decisions are written down
     """
     from pvp_ml.selfplay.evaluate import find_contestant
     from pvp_ml.selfplay.record import record as play
+    from pvp_ml.selfplay.record import record_bot
 
-    config = load_config("", ["--env.name", registry.find(game).name, *flags], Path.cwd())
+    is_bot_alone = bool(bot) and not game
+    config = load_config("", ["--env.name", registry.find(game or player).name, *flags], Path.cwd())
     spec = config.env.spec
-    demonstrator = find_contestant(player, spec, Path.cwd(), greedy)
-    opponent = find_contestant(against, spec, Path.cwd())
+    if bot and bot not in spec.bots:
+        raise UserError(f"'{spec.name}' has no bot '{bot}'", f"bots: {', '.join(spec.bots) or 'none'}")
+    if not game and not bot:
+        raise UserError(f"whom to record in '{player}'?", f"--bot NAME ({', '.join(spec.bots)}), or PLAYER --game GAME")
+    driver = None if is_bot_alone else find_contestant(player, spec, Path.cwd(), greedy)
+    opponent = find_contestant(against or (bot if is_bot_alone else "random"), spec, Path.cwd())
     table = config.env.type.build(config.env.settings, min(matches, 256))
     try:
-        recording, report = play(table, demonstrator, opponent, matches, seed)
+        if bot:
+            recording, report = record_bot(table, bot, driver, opponent, matches, seed)
+        else:
+            assert driver is not None
+            recording, report = play(table, driver, opponent, matches, seed)
     finally:
         table.close()
-    write_recording(out, recording, spec.name, spec.interface, player)
-    score = f"{report.total.score:.1%} against {against}"
-    Console().print(f"{len(recording):,} decisions of {player} ({score}) in {out}", highlight=False)
+    write_recording(out, recording, spec.name, spec.interface, bot or player)
+    score = f"{report.first} {report.total.score:.1%} against {opponent.name}"
+    Console().print(f"{len(recording):,} decisions of {bot or player} ({score}) in {out}", highlight=False)
 
 
 @app.command

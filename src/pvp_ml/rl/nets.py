@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from pvp_ml.forward import Array, inverse_deviation
-from pvp_ml.network import BlockLayout, NetworkConfig, block_layouts, is_plain
+from pvp_ml.network import BlockLayout, NetworkConfig, block_layouts, columns, is_plain
 from pvp_ml.rl.actions import HeadLayout
 from pvp_ml.rl.sequences import Sequences, run_memory
 from pvp_ml.spec import Interface
@@ -139,8 +139,11 @@ class Network:
     def _encode(self, p: Parameters, x: Tensor, layout: BlockLayout) -> Tensor:
         block = layout.block
         items = x[:, layout.start : layout.start + block.width].reshape(len(x), block.count, len(block.features))
-        parts = [items[:, :, list(layout.reals)]]
-        parts += [functional.embedding(items[:, :, i].long(), p[name]) for i, name in layout.ids]
+        parts = [items[:, :, columns(layout.reals)]]
+        parts += [
+            functional.embedding(items[:, :, columns(features)].long(), p[name]).flatten(2)
+            for name, features in layout.tables
+        ]
         joined = torch.cat(parts, dim=2)
         if self.network.encoder and block.count > 1:
             for i in range(len(self.network.encoder)):

@@ -2,22 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Protocol, cast
+
 import numpy as np
 
 from pvp_ml.errors import UserError
 from pvp_ml.match import AsyncVecGame, BoolArray, FloatArray, IntArray, VecGame
 from pvp_ml.players import KeyArray, Player, SerialArray
-from pvp_ml.recording import MAX_ROWS, Recording
+from pvp_ml.recording import MAX_ROWS, Recording, join
 from pvp_ml.selfplay.evaluate import Contestant, Progress, evaluate
 from pvp_ml.selfplay.tally import Evaluation
 from pvp_ml.spec import GameSpec
 
+Advice = Callable[[SerialArray, IntArray], IntArray]
+
+
+class AdvisingGame(Protocol):
+    """A game whose bots can say what they would do in somebody else's seat."""
+
+    def advise(self, bot: str) -> None:
+        """From now on, matches that begin also say what this bot would do."""
+
+    def advice(self, serials: SerialArray, seats: IntArray) -> IntArray:
+        """[n,H]: what the bot would do in these seats of matches whose rows were just received."""
+
+
+class AdvisedPlayer:
+    """Does what the game's adviser would do."""
+
+    def __init__(self, advice: Advice) -> None:
+        self._advice = advice
+
+    def begin(self, serials: SerialArray) -> None:
+        """Nothing is remembered."""
+
+    def end(self, serials: SerialArray) -> None:
+        """Nothing is remembered."""
+
+    def decide(
+        self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray, keys: KeyArray
+    ) -> IntArray:
+        """The advice."""
+        return self._advice(serials, seats)
+
 
 class RecordingPlayer:
-    """Plays as another player does, and keeps what it saw and chose. Steps without input are not decisions."""
+    """Plays as another player does, and keeps what it saw and chose. Steps without input are not decisions.
 
-    def __init__(self, player: Player, spec: GameSpec) -> None:
+    With `advice`, what is kept is not what the player chose but what it should have chosen.
+    """
+
+    def __init__(self, player: Player, spec: GameSpec, advice: Advice | None = None) -> None:
         self._player = player
+        self._advice = advice
         self._seats = spec.seats
         self._rows: list[tuple[FloatArray, BoolArray, IntArray, SerialArray]] = []
         self._count = 0
@@ -36,12 +74,13 @@ class RecordingPlayer:
         """What the other player decides."""
         seen, legal = obs.copy(), mask.copy()  # a player may write into what it was given
         actions = self._player.decide(serials, seats, obs, mask, keys)
-        given = (np.asarray(actions) >= 0).all(axis=1)
+        kept = np.asarray(actions if self._advice is None else self._advice(serials, seats), np.int32)
+        given = (kept >= 0).all(axis=1)
         self._count += int(given.sum())
         if self._count > MAX_ROWS:
             raise UserError(f"more than {MAX_ROWS} decisions", "record fewer matches into each file")
         lanes = serials * self._seats + seats
-        self._rows.append((seen[given], legal[given], np.asarray(actions, np.int32)[given], lanes[given]))
+        self._rows.append((seen[given], legal[given], kept[given], lanes[given]))
         return actions
 
     def recording(self) -> Recording:
@@ -67,3 +106,35 @@ def record(game: VecGame | AsyncVecGame, demonstrator: Contestant, opponent: Con
 
     report = evaluate(game, Contestant(demonstrator.name, make=build), opponent, matches, seed, progress=progress)
     return made[0].recording(), report
+
+
+def record_bot(game: VecGame | AsyncVecGame, bot: str, driver: Contestant | None, opponent: Contestant, matches: int,
+               seed: int = 0) -> tuple[Recording, Evaluation]:  # fmt: skip
+    """Keep what a bot of the game would decide, while a driver (None: the bot itself) plays the opponent.
+
+    Against the same bot, both seats are kept: every match then teaches twice.
+    """
+    if not hasattr(game, "advise"):
+        raise UserError(
+            f"the bots of '{game.spec.name}' are inside the game and do not tell their decisions",
+            "record a model or a scripted player",
+        )
+    advising = cast(AdvisingGame, game)
+    advising.advise(bot)
+    made: list[RecordingPlayer] = []
+
+    def seated(played: Contestant | None) -> Callable[[GameSpec], Player]:
+        def build(spec: GameSpec) -> Player:
+            make = played.make if played is not None else None
+            player = make(spec) if make is not None else AdvisedPlayer(advising.advice)
+            made.append(RecordingPlayer(player, spec, advising.advice))
+            return made[-1]
+
+        return build
+
+    if driver is not None and driver.make is None:
+        raise UserError(f"'{driver.name}' is a bot inside the game and cannot drive", "name a model or a player")
+    first = Contestant(driver.name if driver is not None else bot, make=seated(driver))
+    second = Contestant(bot, make=seated(None)) if opponent.bot == bot else opponent
+    report = evaluate(game, first, second, matches, seed)
+    return join([player.recording() for player in made]), report

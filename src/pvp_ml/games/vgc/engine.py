@@ -21,7 +21,7 @@ from pvp_ml.games.vgc.config import VgcConfig, make_spec
 from pvp_ml.games.vgc.crew import Crew, Lost
 from pvp_ml.games.vgc.frames import ACTION
 from pvp_ml.games.vgc.matchbook import Matchbook
-from pvp_ml.match import RESTING, ActionError, Fault, IntArray, MatchPlan, StepBuffers
+from pvp_ml.match import IDLE, RESTING, ActionError, Fault, IntArray, MatchPlan, StepBuffers
 
 MATCHES_PER_WORKER = 16
 VIEW_S = 5.0
@@ -65,6 +65,7 @@ class VgcGame:
         self._workers = min(count, matches)
         self._legality = Legality(self.spec)
         self._stage = StepBuffers.allocate(self.spec, matches)
+        self._advice = np.full((matches, self.spec.seats, len(self.spec.heads)), IDLE, np.int32)
         self._phase = np.zeros(matches, np.int8)
         self._plans: list[MatchPlan | None] = [None] * matches
         self._retries = np.zeros(matches, np.int8)
@@ -88,6 +89,18 @@ class VgcGame:
         """From now on, `hear` gets the log of every match that begins later and stops."""
         self._book.keep_logs = True
         self._hear = hear
+
+    def advise(self, bot: str) -> None:
+        """From now on, matches that begin also say what this bot would do in each seat that acts."""
+        if bot not in self.spec.bots:
+            raise UserError(f"vgc has no bot '{bot}'", f"choose one of: {', '.join(self.spec.bots)}")
+        self._book.adviser = bot
+
+    def advice(self, serials: npt.NDArray[np.int64], seats: IntArray) -> IntArray:
+        """[n,H]: what the adviser would do in these seats of the matches `serials`, whose rows were just received."""
+        place = {int(serial): row for row, serial in enumerate(self._stage.serial)}
+        rows = [place[int(serial)] for serial in serials]
+        return self._advice[rows, seats]
 
     def queue(self, plans: Sequence[MatchPlan]) -> None:
         """Append plans; rows take them in order as they become free. All are refused when one is wrong."""
@@ -246,6 +259,7 @@ class VgcGame:
     def _stage_state(self, row: int, record: np.void) -> None:
         stage = self._stage
         stage.serial[row] = int(record["serial"])
+        self._advice[row] = record["advice"]
         for name in ("obs", "privileged", "mask", "acting"):
             getattr(stage, name)[row] = record[name]
 

@@ -72,6 +72,7 @@ def record_type(spec: GameSpec) -> np.dtype[np.void]:
     for name, kind, width in (
         ("signals", "<f4", len(spec.signals)),
         ("reward", "<f4", len(spec.rewards)),
+        ("advice", "<i4", len(spec.heads)),
         ("obs", "<f4", spec.obs_size),
         ("privileged", "<f4", spec.privileged_size),
         ("mask", "?", spec.mask_size),

@@ -36,6 +36,7 @@ class Matchbook:
         self._config, self._spec = config, spec
         self.texts: dict[str, str] = {}
         self.keep_logs = bool(config.log_folder)
+        self.adviser = ""
         self._pools: dict[str, Pools] = {}
         for scenario in spec.scenarios:
             parameters = dict(scenario.parameters)
@@ -89,6 +90,7 @@ class Matchbook:
             "sheets": self._config.sheets,
             "teams": list(self.teams(plan)),
             "bots": [occupant.name if isinstance(occupant, Bot) else "" for occupant in plan.lineup],
+            "adviser": self.adviser,
             "maxSteps": self._config.max_steps,
             "keepLog": self.keep_logs,
         }

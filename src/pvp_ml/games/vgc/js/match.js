@@ -13,7 +13,8 @@ const MAX_ROUNDS = 64; // bot answers between two rows before the match counts a
 const BROUGHT = 4;
 
 class Match {
-  // plan: {slot, serial, seed, format, sheets, teams: [packed team, packed team], bots: [name or '', …], maxSteps, keepLog}
+  // plan: {slot, serial, seed, format, sheets, teams: [packed team, packed team], bots: [name or '', …], adviser: name or '',
+  // maxSteps, keepLog}
   constructor(plan) {
     this.plan = plan;
     this.steps = 0;

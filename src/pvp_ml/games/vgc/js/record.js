@@ -2,11 +2,13 @@
 'use strict';
 
 const legal = require('./legal');
+const {BOTS} = require('./bots');
 const {writeObservation, writePrivileged, size, privilegedSize} = require('./encode');
 
 const SIGNALS = ['turn', 'foe_fainted', 'own_fainted', 'damage_dealt', 'damage_taken', 'gimmick', 'unavailable', 'decisions'];
 const REWARDS = ['win', 'foe_fainted', 'own_fainted', 'damage_dealt', 'damage_taken', 'foe_statused', 'own_statused'];
 const HEADER = 32;
+const HEADS = 3;
 
 const align = bytes => Math.ceil(bytes / 8) * 8;
 
@@ -18,7 +20,8 @@ const OFFSETS = (() => {
     return start;
   };
   return {
-    signals: take(2 * SIGNALS.length * 4), rewards: take(2 * REWARDS.length * 4), obs: take(2 * size * 4),
+    signals: take(2 * SIGNALS.length * 4), rewards: take(2 * REWARDS.length * 4), advice: take(2 * HEADS * 4),
+    obs: take(2 * size * 4),
     privileged: take(2 * privilegedSize * 4), mask: take(2 * legal.MASK_SIZE), total: take(0),
   };
 })();
@@ -57,6 +60,15 @@ function writeNumbers(buffer, at, match) {
   }
 }
 
+// What the plan's adviser would do in this seat; IDLE without one.
+function writeAdvice(buffer, at, match, seat, view, mask) {
+  const adviser = match.plan.adviser && !match.over && match.isActing(seat) ? BOTS[match.plan.adviser] : null;
+  const picks = adviser ? adviser(view, mask, match.random[seat]) : null;
+  for (let head = 0; head < HEADS; head++) {
+    buffer.writeInt32LE(picks ? picks[head] : legal.IDLE, at + OFFSETS.advice + 4 * (seat * HEADS + head));
+  }
+}
+
 // Writes the row of `match` at `at`; `buffer` starts at a multiple of 8 and rows keep that alignment.
 function writeRecord(buffer, at, match) {
   writeHeader(buffer, at, match);
@@ -65,9 +77,12 @@ function writeRecord(buffer, at, match) {
   const floats = (offset, count) => new Float32Array(buffer.buffer, start + offset, count);
   const obs = [0, 1].map(seat => floats(OFFSETS.obs + seat * size * 4, size));
   for (const seat of [0, 1]) {
-    writeObservation(obs[seat], match.perspective(seat), match.plan.format);
+    const view = match.perspective(seat);
+    writeObservation(obs[seat], view, match.plan.format);
     const request = !match.over && match.isActing(seat) ? match.request(seat) : null;
-    legal.writeMask(request, new Uint8Array(buffer.buffer, start + OFFSETS.mask + seat * legal.MASK_SIZE, legal.MASK_SIZE));
+    const mask = new Uint8Array(buffer.buffer, start + OFFSETS.mask + seat * legal.MASK_SIZE, legal.MASK_SIZE);
+    legal.writeMask(request, mask);
+    writeAdvice(buffer, at, match, seat, view, mask);
   }
   for (const seat of [0, 1]) {
     writePrivileged(floats(OFFSETS.privileged + seat * privilegedSize * 4, privilegedSize), obs[1 - seat]);
