@@ -6,19 +6,23 @@ import asyncio
 import contextlib
 import os
 import secrets
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from pvp_ml import places
+from pvp_ml.bundle import Bundle
 from pvp_ml.errors import UserError
+from pvp_ml.sampling import Heads
+from pvp_ml.serve import onnx_runtime
 from pvp_ml.serve.limits import Limits
+from pvp_ml.serve.runtimes import NUMPY, ProgramRuntime, Runtime, RuntimeType
 from pvp_ml.serve.server import DEFAULT_PORT, ServeConfig, serve_until_stopped
 
 Hidden = Annotated[str, Parameter(show=False)]
+EngineName = Literal["auto", "numpy", "onnx", "torch"]
 
 
 @Parameter(name="*")
@@ -42,7 +46,8 @@ class ServeOptions:
         reload_seconds: how often changed files are looked for; 0 = never
         float_values: answer `values` as one number, as old servers did, not as a list
         seed: of the sampled actions; default: a secret one
-        device: only cpu; accepted for compatibility
+        engine: what computes the networks; auto measures what is installed and takes the fastest for each batch size
+        device: cpu, or a device of torch such as cuda
     """
 
     model: tuple[str, ...] = ()
@@ -60,6 +65,7 @@ class ServeOptions:
     reload_seconds: float = 2.0
     float_values: bool = False
     seed: int | None = None
+    engine: EngineName = "auto"
     device: str = "cpu"
     remote_processor_pool_size: Hidden = "1"
     remote_processor_type: Hidden = "thread"
@@ -71,8 +77,6 @@ _DEFAULTS = ServeOptions()
 
 def serve(options: ServeOptions = _DEFAULTS) -> None:
     """Answer requests for decisions over TCP (JSON lines), HTTP and WebSocket, until Ctrl-C."""
-    if options.device != "cpu":
-        print(f"pvp-ml: device '{options.device}' is ignored: serving runs on the CPU", file=sys.stderr)
     config = to_config(options)
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(serve_until_stopped(config, lambda ports: _tell(options.host, ports)))
@@ -97,13 +101,44 @@ def to_config(options: ServeOptions) -> ServeConfig:
         host=options.host,
         port=options.port,
         side_port=options.side_port,
-        token=_token(options.token_file),
+        token=read_token(options.token_file),
         origins=frozenset(options.allow_origin),
         float_values=options.float_values,
         reload_s=options.reload_seconds,
         seed=secrets.randbits(63) if options.seed is None else options.seed,
+        runtimes=runtimes(options.engine, options.device),
         limits=limits,
     )
+
+
+def runtimes(engine: EngineName, device: str = "cpu") -> tuple[RuntimeType, ...]:
+    """What may compute a policy. On a processor torch was slower at every batch size, so `auto` does not load it."""
+    if device != "cpu" and engine not in ("auto", "torch"):
+        raise UserError(f"engine '{engine}' runs on the processor, not on '{device}'", "use --engine torch")
+    if engine == "numpy":
+        return (NUMPY,)
+    if engine == "onnx":
+        return (onnx_runtime.ONNX,)
+    if engine == "torch":
+        return (torch_runtime(device),)
+    if device != "cpu":
+        return (NUMPY, torch_runtime(device))
+    return (NUMPY, onnx_runtime.ONNX) if onnx_runtime.is_available() else (NUMPY,)
+
+
+def torch_runtime(device: str) -> RuntimeType:
+    """Policies through torch on a device."""
+    try:
+        from pvp_ml.rl.torch_runtime import find_device, torch_decider
+    except ImportError as error:
+        raise UserError("engine 'torch' needs torch", 'install "pvp-ml[train]"') from error
+    find_device(device)
+
+    def make(bundle: Bundle) -> Runtime:
+        program = torch_decider(bundle.network, bundle.interface, bundle.tensors, bundle.normalizer, device)
+        return ProgramRuntime(Heads.compile(bundle.interface.heads), program)
+
+    return RuntimeType("torch", make)
 
 
 def _find(name: str) -> Path:
@@ -113,7 +148,8 @@ def _find(name: str) -> Path:
     return path
 
 
-def _token(file: Path | None) -> str:
+def read_token(file: Path | None) -> str:
+    """The token of that file, else of the environment; '' for none."""
     if file is None:
         return os.environ.get("PVP_ML_TOKEN", "").strip()
     try:

@@ -21,6 +21,8 @@ from pvp_ml.rl.nets import Network, scaling
 from pvp_ml.sampling import rule_matrices
 from pvp_ml.spec import Interface
 
+CPU = torch.device("cpu")
+
 
 class DecidingModule(nn.Module):
     """obs [B,N] float32, mask [B,A] bool, noise [B,A] float32 (zeros: greedy), memory [B,G] → actions [B,H] int64,
@@ -33,19 +35,20 @@ class DecidingModule(nn.Module):
         interface: Interface,
         tensors: Mapping[str, FloatArray],
         normalizer: Mapping[str, Array],
+        device: torch.device = CPU,
     ) -> None:
         super().__init__()
         check_tensors(network, interface, tensors)
         self.network = network
         self.interface = interface
-        cpu = torch.device("cpu")
-        layout = HeadLayout.of(interface.head_sizes, cpu)
+        layout = HeadLayout.of(interface.head_sizes, device)
+        self._device = device
         self._net = Network(network, interface, layout)
-        self._scaling = scaling(network, interface, normalizer, cpu)
-        self._weights = {name: torch.tensor(array) for name, array in tensors.items()}
+        self._scaling = scaling(network, interface, normalizer, device)
+        self._weights = {name: torch.tensor(array, device=device) for name, array in tensors.items()}
         self._table = self._weights["table"] * layout.later if network.heads == "table" else None
         self._needs, self._wanted, self._any, self._has_any, self._bars = (
-            torch.as_tensor(a) for a in rule_matrices(interface.heads)
+            torch.as_tensor(a, device=device) for a in rule_matrices(interface.heads)
         )
         self._offset = [int(start) for start in np.concatenate([[0], np.cumsum(interface.head_sizes)])]
 
@@ -89,7 +92,7 @@ class DecidingModule(nn.Module):
             legal = legal & (picks @ self._bars[:, start:stop] == 0)
         head = self.interface.heads[h]
         last_resort = 0 if head.fallback is None else head.choices.index(head.fallback)
-        only = torch.arange(stop - start) == last_resort
+        only = torch.arange(stop - start, device=self._device) == last_resort
         return legal | (only & ~legal.any(dim=1, keepdim=True))  # no `where` on booleans: ONNX runtimes lack it
 
 

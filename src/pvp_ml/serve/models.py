@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
@@ -13,7 +14,8 @@ from pvp_ml.bundle import Bundle
 from pvp_ml.forward import Actor
 from pvp_ml.match import BoolArray, FloatArray
 from pvp_ml.players import Player, actor_of
-from pvp_ml.sampling import Choice, gumbel_noise
+from pvp_ml.sampling import Choice, gumbel_noise, legal_given
+from pvp_ml.serve.runtimes import NUMPY, SIZES, RuntimeType, fastest, size_index
 from pvp_ml.spec import GameSpec, Interface
 from pvp_ml.wire import Answer, Request, WireError
 
@@ -56,7 +58,6 @@ class _Shape:
         self._sizes = interface.head_sizes
         self._offsets = np.concatenate([[0], np.cumsum(self._sizes)]).astype(np.intp)
         self._lengths = list(self._sizes)
-        self.fallback: BoolArray = np.array([c == head.fallback for head in interface.heads for c in head.choices])
         vocab = np.array([f.vocab if f.kind == "id" else 0 for f in interface.features], np.float32)
         self._ids = np.flatnonzero(vocab)
         self._vocab = vocab[self._ids]
@@ -108,10 +109,6 @@ class _Shape:
             )
         return mask
 
-    def head_of(self, column: int) -> str:
-        """Name of the head that a column [A] belongs to."""
-        return self._interface.heads[int(np.searchsorted(self._offsets, column, side="right")) - 1].name
-
     def split(self, row: npt.NDArray[np.float32]) -> list[npt.NDArray[np.float32]]:
         """A row [A] head by head."""
         return [row[a:b] for a, b in zip(self._offsets[:-1], self._offsets[1:], strict=True)]
@@ -123,13 +120,18 @@ class _Shape:
 
 
 class PolicyModel:
-    """A bundle's policy, in numpy."""
+    """A bundle's policy: plain requests through the fastest runtime for their number, the rest in numpy."""
 
-    def __init__(self, name: str, bundle: Bundle, batch: int, float_values: bool = False) -> None:
+    def __init__(self, name: str, bundle: Bundle, batch: int, float_values: bool = False,
+                 types: Sequence[RuntimeType] = (NUMPY,)) -> None:  # fmt: skip
         self.name = name
         self.bundle = bundle
         self.memory = bundle.network.memory
         self._actor: Actor = actor_of(bundle)
+        runtimes = [kind.make(bundle) for kind in types]
+        chosen = fastest(runtimes, bundle, batch)
+        self.engines = dict(zip(SIZES, (types[i].name for i in chosen), strict=False))
+        self._runtimes = [runtimes[i] for i in chosen]
         self._shape = _Shape(name, bundle.interface, len(bundle.network.frames))
         self._float_values = float_values
         width = bundle.interface.obs_size * len(bundle.network.frames)
@@ -191,16 +193,19 @@ class PolicyModel:
         n = len(tasks)
         memory = self._load(tasks)
         out = self._out.first(n)
-        empty = self._actor.act(self._obs[:n], self._mask[:n], self._keys[:n], self._greedy[:n], out, memory=memory)
+        runtime = self._runtimes[size_index(n)]
+        empty = runtime.act(self._obs[:n], self._mask[:n], self._keys[:n], self._greedy[:n], out, memory=memory)
         self._keep(tasks, memory)
         answers: list[Answer | WireError] = [Answer(action) for action in out.actions.tolist()]
         return answers if empty < 0 else self._mark_empty(answers, n)
 
     def _mark_empty(self, answers: list[Answer | WireError], n: int) -> list[Answer | WireError]:
         """Rules, not the mask, can leave a head without a choice: say so for the rows that it happened to."""
-        forced = self._out.legal[:n] & ~self._mask[:n] & ~self._shape.fallback
-        for i in np.flatnonzero(forced.any(1)).tolist():
-            head = self._shape.head_of(int(forced[i].argmax()))
+        heads, actions = self._actor.heads, self._out.actions[:n]
+        legal = legal_given(heads, self._mask[:n], actions)
+        is_empty = ~np.take_along_axis(legal, heads.offset[:-1] + actions, axis=1)
+        for i in np.flatnonzero(is_empty.any(1)).tolist():
+            head = self.bundle.interface.heads[int(is_empty[i].argmax())].name
             answers[i] = WireError("bad_mask", f"rules leave head '{head}' without a legal choice")
         return answers
 

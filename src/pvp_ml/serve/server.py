@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pvp_ml import players
-from pvp_ml.bundle import Bundle, model_name, read_bundle
+from pvp_ml.bundle import model_name, read_bundle
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.serve.engine import Engine
 from pvp_ml.serve.http import MAX_HEAD_BYTES, HttpSide
 from pvp_ml.serve.limits import Limits, check_exposure, is_loopback
 from pvp_ml.serve.models import PluginModel, PolicyModel
+from pvp_ml.serve.runtimes import NUMPY, RuntimeType
 from pvp_ml.serve.tcp import Gate, LineConnection
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,7 @@ class ServeConfig:
     float_values: bool = False
     reload_s: float = 2.0
     seed: int = 0
+    runtimes: tuple[RuntimeType, ...] = (NUMPY,)  # more than one: the fastest for each batch size, as measured
     limits: Limits = field(default_factory=Limits)
 
 
@@ -67,7 +69,7 @@ class Shelf:
         if self._config.models_dir is not None and not self._config.models_dir.is_dir():
             raise UserError(f"there is no folder '{self._config.models_dir}'", "see --models-dir")
         for name, path in self.paths().items():
-            self._put(name, path, _stamp(path), read_bundle(path))
+            self._put(name, path, _stamp(path), self._make(name, path))
         for name in self._config.plugins:
             self._engine.put(self._plugin(name))
         if not self._engine.models:
@@ -85,7 +87,7 @@ class Shelf:
             if self._seen.get(name) == (path, *stamp):
                 continue
             try:
-                self._put(name, path, stamp, await asyncio.to_thread(read_bundle, path))
+                self._put(name, path, stamp, await asyncio.to_thread(self._make, name, path))
                 log.warning("loaded '%s' again", name)
             except UserError as error:
                 self._seen[name] = (path, *stamp)
@@ -95,11 +97,20 @@ class Shelf:
             self._engine.remove(name)
             log.warning("'%s' is gone and no longer served", name)
 
-    def _put(self, name: str, path: Path, stamp: tuple[int, int], bundle: Bundle) -> None:
+    def _make(self, name: str, path: Path) -> PolicyModel:
+        """Read, build and warm up: all that takes time."""
+        config = self._config
+        model = PolicyModel(name, read_bundle(path), config.limits.batch, config.float_values, config.runtimes)
+        model.warm_up()
+        if len(config.runtimes) > 1:
+            log.info("'%s' by batch size: %s", name, ", ".join(f"{n} {e}" for n, e in model.engines.items()))
+        return model
+
+    def _put(self, name: str, path: Path, stamp: tuple[int, int], model: PolicyModel) -> None:
         self._seen[name] = (path, *stamp)
-        self.games[name] = bundle.metadata.game
+        self.games[name] = model.bundle.metadata.game
         if name not in self._config.plugins:  # plugins win on a clash
-            self._engine.put(PolicyModel(name, bundle, self._config.limits.batch, self._config.float_values))
+            self._engine.put(model)
 
     def _plugin(self, name: str) -> PluginModel:
         games = (
@@ -136,7 +147,6 @@ class Server:
         self.engine = engine = Engine(config.limits, config.seed, loop.time, loop.call_soon)
         shelf = Shelf(config, engine)
         shelf.load()
-        warm_up(engine)
         line = await _listen(
             lambda: loop.create_server(lambda: LineConnection(engine, self.gate, loop.time), config.host, config.port),
             config.host,
@@ -200,13 +210,6 @@ async def _listen(open_server: Callable[[], object], host: str, port: int) -> as
         ) from error
     assert isinstance(server, asyncio.Server)
     return server
-
-
-def warm_up(engine: Engine) -> None:
-    """Compile and touch everything once, so that the first client does not wait for it."""
-    for model in engine.models.values():
-        if isinstance(model, PolicyModel):
-            model.warm_up()
 
 
 async def serve_until_stopped(config: ServeConfig, ready: Callable[[tuple[int, int | None]], None]) -> None:
