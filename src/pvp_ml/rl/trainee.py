@@ -82,6 +82,11 @@ class Trainee:
         size = math.sqrt(var + mean * mean)  # about zero, not about the mean: a constant reward keeps a finite scale
         return 1.0 / size if size > SMALLEST_RETURN else 1.0
 
+    def forget_rewards(self) -> None:
+        """Measure the size of returns anew: what is rewarded has changed."""
+        for part, value in (("mean", 0.0), ("var", 1.0), ("count", EPSILON)):
+            self.reward_statistics[f"reward/{part}"][0] = value
+
     def learn(self, source: GradientSource, progress: Progress) -> dict[str, float]:
         """All epochs over one rollout; returns the metrics."""
         config = self.config

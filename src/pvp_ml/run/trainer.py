@@ -6,7 +6,6 @@ import contextlib
 import datetime
 import json
 import logging
-import os
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +19,8 @@ import torch
 
 from pvp_ml.bundle import Bundle, MatchResult, Training, make_bundle, pack_bundle
 from pvp_ml.cluster.blueprint import Blueprint, TraineeBlueprint
-from pvp_ml.cluster.local import LocalShards, ShardLostError
+from pvp_ml.cluster.local import LocalShards
+from pvp_ml.cluster.shards import ShardLostError
 from pvp_ml.errors import UserError
 from pvp_ml.match import AsyncVecGame, VecGame
 from pvp_ml.rl.schedule import Progress
@@ -30,12 +30,16 @@ from pvp_ml.run.competition import Competition
 from pvp_ml.run.conditions import holds
 from pvp_ml.run.config import Config
 from pvp_ml.run.learning import Learning, Rollouts
+from pvp_ml.run.machine import cores
 from pvp_ml.run.matches import MatchMetrics
+from pvp_ml.run.milestones import free_label, notes
 from pvp_ml.run.resume import Start, differences, find_checkpoint, warm_start
+from pvp_ml.run.room import is_within
 from pvp_ml.run.store import RunStore
 from pvp_ml.run.tracking import Point, Tracker
 from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant
 from pvp_ml.selfplay.league import MAIN
+from pvp_ml.selfplay.tournament import reference_rating
 from pvp_ml.selfplay.tally import Evaluation
 
 log = logging.getLogger(__name__)
@@ -82,6 +86,7 @@ class Run:
         self._learn_seconds = 0.0
         self._saved_at = -1
         self._phase_since = 0
+        self._rollouts_before = 0
         torch.set_num_threads(1)
         self._set_up(0)
 
@@ -105,7 +110,7 @@ class Run:
             if start.warm_start:
                 for left in warm_start(self.learning.trainees[MAIN], start.warm_start):
                     log.info("warm start left out %s", left)
-                self.learning.shards.call("refresh")
+                self.learning.shards.refresh()
             return False
         extra = read_extra(checkpoint.files)
         if extra["phase"] != self.phase:
@@ -125,6 +130,7 @@ class Run:
         self.competition.restore(extra["competition"])
         self._phase_since = extra["phase_since"]
         self._last, self._saved_at = self._now(), progress.steps
+        self._rollouts_before = progress.rollouts
         return True
 
     # --- the steps of the loop --------------------------------------------------------------------------------------
@@ -136,6 +142,8 @@ class Run:
             return False
         if limits.early_stopping is not None and holds(limits.early_stopping, self.tracker.last):
             log.info("stopping early: %s", limits.early_stopping.text)
+            return False
+        if limits.session_rollouts and self.progress.rollouts - self._rollouts_before >= limits.session_rollouts:
             return False
         return not self.is_stopping and not (limits.max_seconds and self.seconds >= limits.max_seconds)
 
@@ -168,7 +176,7 @@ class Run:
 
     def record(self, rollouts: Rollouts, metrics: dict[str, dict[str, float]]) -> None:
         """Count the rollout and write one point of metrics."""
-        steps = self.learning.steps_per_rollout
+        steps = rollouts.steps
         self.progress = replace(self.progress, steps=self.progress.steps + steps, rollouts=self.progress.rollouts + 1)
         elapsed, self._last = self._now() - self._last, self._now()
         self.seconds += elapsed if self._is_warm else 0.0
@@ -184,7 +192,7 @@ class Run:
         values["time/learn_s"] = self._learn_seconds
         if self.whole.phases:
             values["run/phase"] = float(self.phase)
-        values["time/wait_s"] = self.learning.shards.take_wait()
+        values |= self.learning.shards.take_metrics()
         if self._is_warm:
             values["time/steps_per_s"] = steps / max(elapsed, 1e-9)
         self._is_warm = True
@@ -200,9 +208,13 @@ class Run:
         if steps < max(1, phase.min_steps) or not (phase.promote is None or holds(phase.promote, known)):
             return
         files = pack(self.learning, self.progress, self.seconds, self._extra())
+        rewarded = self.config.reward
         self.learning.shards.close()
         self._set_up(self.phase + 1)
         unpack(self.learning, files, with_matches=False)
+        if self.config.reward != rewarded:
+            for trainee in self.learning.trainees.values():
+                trainee.forget_rewards()
         self.competition.restore(read_extra(files)["competition"])
         self._phase_since = self.progress.steps
         log.info("phase '%s' is over after %d steps; now '%s'", phase.name, steps, phases[self.phase].name)
@@ -224,7 +236,8 @@ class Run:
         settings, reports = self.config.eval, []
         values: dict[str, float] = {}
         contestant = Contestant.of_bundle(self.store.path.name, self.bundle(), settings.greedy)
-        for name in settings.opponents:
+        names = tuple(dict.fromkeys((*settings.opponents, *settings.references)))
+        for name in names:
             against = find_contestant(name, self.spec, Path.cwd())
             rows = min(matches or settings.matches, 256)
             game = self._build(rows)
@@ -237,6 +250,10 @@ class Run:
             values.setdefault("eval/win_rate", report.total.score)
             self.results[name] = report.to_result(datetime.date.today().isoformat())
             reports.append(report)
+        if settings.references:
+            values["eval/rating"] = reference_rating(
+                dict(zip(names, reports, strict=True)), settings.references
+            )
         self._last = self._now()  # evaluation is not training time
         self.tracker.write(Point(self.progress.steps, self.progress.rollouts, self.seconds, values))
         return reports
@@ -257,22 +274,13 @@ class Run:
         """Keep the whole state for ever, with what is known of it."""
         self.save()
         names = [phase.name for phase in self.whole.phases]
-        group = f"Phase{self.phase + 1}-{names[self.phase]}/" if names else ""
-        label = group + milestone_label(self.progress.steps)
-        if label in self.store.milestone_names():
-            label = f"{group}{self.progress.steps}"
-        last = self.tracker.last
-        known = ("match/reward", "ppo/entropy", "ppo/approx_kl", "eval/win_rate")
-        ratings = {name: [b.mu, b.sigma] for name, b in self.competition.league.ratings.items()}
-        notes = {
-            "steps": self.progress.steps,
-            "phase": names[self.phase] if names else "",
-            "seconds": round(self.seconds, 1),
-            "written": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "metrics": {name: last[name] for name in known if name in last},
-            "ratings": ratings,
-        }
-        self.store.mark(label, notes=notes)
+        label = free_label(self.store, names, self.phase, self.progress.steps)
+        if not is_within(self.store.path, self.config.run.max_disk_gb, 0):
+            log.warning("milestone '%s' is not kept: the run has all of run.max_disk_gb", label)
+            return
+        phase = names[self.phase] if names else ""
+        facts = notes(self.progress, self.seconds, phase, self.tracker.last, self.competition.league)
+        self.store.mark(label, notes=facts)
 
     def finish(self) -> None:
         """Save what is not saved yet."""
@@ -349,14 +357,9 @@ class Run:
         self.learning.recover(lost.ranks)
 
 
-def milestone_label(steps: int) -> str:
-    """Millions with three digits (`025M`); the exact number below one million."""
-    return f"{steps // 1_000_000:03d}M" if steps >= 1_000_000 else str(steps)
-
-
 def blueprint(config: Config) -> Blueprint:
     """What shards are built from."""
-    shards = config.run.shards or _cores()
+    shards = config.run.shards or cores()
     return Blueprint(
         game=config.env.name,
         game_config=config.env.settings.model_dump(mode="json"),
@@ -369,10 +372,6 @@ def blueprint(config: Config) -> Blueprint:
             for name in (MAIN, *config.self_play.exploiters)
         ),
     )
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _versions() -> dict[str, str]:
