@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pvp_ml.cli.play import play
+from pvp_ml.cli.play import PlayOptions, play
 from pvp_ml.cli.play_text import Order, fighters, play_text
 from pvp_ml.errors import UserError
 from pvp_ml.games.registry import find
@@ -132,10 +132,8 @@ def test_the_other_fighter_shows_only_what_is_on_the_screen():
 def test_the_command(monkeypatch, capsys):
     answers = iter(["4", "q"])
     monkeypatch.setattr("builtins.input", lambda prompt: next(answers))
-    play("connect4", text=True, seed=5)
+    play("connect4", options=PlayOptions(text=True, seed=5))
     assert "you against random, seed 5" in capsys.readouterr().out
     for wrong, words in (({"seat": 2}, "seat 2 does not exist"), ({"scenario": "x"}, "no scenario 'x'")):
         with pytest.raises(UserError, match=words):
-            play("connect4", text=True, **wrong)
-    with pytest.raises(UserError, match="add --text"):
-        play("connect4")
+            play("connect4", options=PlayOptions(text=True, **wrong))

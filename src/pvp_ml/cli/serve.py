@@ -42,7 +42,7 @@ class ServeOptions:
         allow_origin: an origin whose pages may ask over HTTP, such as https://example.org; may be given several times
         deadline_ms: a request that waits longer gets an error instead
         max_connections: of all clients together
-        idle_timeout: seconds after which an idle client may be shown out when half of the connections are taken
+        idle_timeout: seconds without a message after which a connection is closed; 0 = never
         reload_seconds: how often changed files are looked for; 0 = never
         float_values: answer `values` as one number, as old servers did, not as a list
         seed: of the sampled actions; default: a secret one
@@ -87,6 +87,7 @@ def to_config(options: ServeOptions) -> ServeConfig:
     limits = replace(
         Limits(),
         deadline_s=options.deadline_ms / 1000.0,
+        wait_s=0.4 * options.deadline_ms / 1000.0,
         connections=options.max_connections,
         idle_s=options.idle_timeout,
     )

@@ -55,6 +55,9 @@ class GameType:
     game whose matches cannot be told that way gives `watch(config, first, second, scenario, seed)` instead.
     `asynchronous` games always run elsewhere; `is_remote(config)` says it of one that only may.
 
+    `scene(game, out)` is what a page draws of row 0, what the last step did included, also right after its match
+    stopped; a game without it is drawn from its `view`.
+
     `bench(config, tell)` measures a game that cannot be timed by stepping it here; `conform(folder, free_plays, limit,
     tell)` compares it with recorded matches of the original.
     """
@@ -73,6 +76,7 @@ class GameType:
     action_notes: Callable[[Any], list[str]] | None = None
     narrate: Callable[[Iterable[tuple[VecGame, StepBuffers]]], Iterator[str]] | None = None
     watch: Callable[[Any, str, str, str, int], Iterator[str]] | None = None
+    scene: Callable[[VecGame, StepBuffers], dict[str, Any]] | None = None
     bench: Callable[[Any, Callable[[str], None]], dict[str, Any]] | None = None
     conform: Callable[[Path, int, int, Callable[[str], None]], ConformResult] | None = None
     is_remote: Callable[[Any], bool] | None = None

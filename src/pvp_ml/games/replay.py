@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
@@ -40,22 +40,32 @@ class Replay:
 
 def write_replay(path: Path, replay: Replay) -> None:
     """Write the file at once; an older one is replaced."""
+    aside = path.with_name(f"{path.name}.tmp")
+    aside.write_text(replay_text(replay), encoding="utf-8")
+    aside.replace(path)
+
+
+def replay_text(replay: Replay) -> str:
+    """The file's content."""
     lineup = [o.name if isinstance(o, Bot) else None for o in replay.plan.lineup]
     plan = {"serial": replay.plan.serial, "seed": replay.plan.seed, "scenario": replay.plan.scenario, "bots": lineup}
     head = {"format": FORMAT, "game": replay.game, "digest": replay.digest, "config": replay.config, "plan": plan}
     lines = [json.dumps(head), *(json.dumps(step, separators=(",", ":")) for step in replay.actions)]
-    aside = path.with_name(f"{path.name}.tmp")
-    aside.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    aside.replace(path)
+    return "\n".join(lines) + "\n"
 
 
 def read_replay(path: Path) -> Replay:
     """Read and check a replay; whether its actions are legal shows when it is played."""
     try:
         with path.open("rb") as file:
-            lines = list(_lines(file, path))
+            return parse_replay(file, str(path))
     except OSError as error:
         raise ReplayError(f"cannot read replay '{path}': {error.strerror}") from None
+
+
+def parse_replay(file: BinaryIO, path: str) -> Replay:
+    """The replay in an open file; `path` is what errors call it."""
+    lines = list(_lines(file, path))
     if not lines or not isinstance(lines[0], dict):
         raise ReplayError(f"'{path}' is not a replay", "its first line must be an object")
     try:
@@ -87,7 +97,7 @@ def play(replay: Replay) -> Iterator[tuple[VecGame, StepBuffers]]:
             f"the replay was recorded with another version or configuration of '{replay.game}'",
             "play it with the version that wrote it",
         )
-    if kind.asynchronous or not kind.reproducible:
+    if kind.runs_elsewhere(config) or not kind.reproducible:  # a file must not name a server or a command to start
         raise ReplayError(f"matches of '{replay.game}' cannot be played again from their actions")
     game = cast(VecGame, kind.build(config, 1))
     try:
@@ -140,7 +150,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:197]}…"
 
 
-def _lines(file: Any, path: Path) -> Iterator[Any]:
+def _lines(file: BinaryIO, path: str) -> Iterator[Any]:
     for number in range(MAX_STEPS + 2):
         line = file.readline(MAX_LINE_BYTES + 1)
         if not line:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
@@ -209,6 +209,13 @@ def narrate(steps: Iterable[tuple[VecGame, StepBuffers]]) -> Iterator[str]:
     return tell(steps)
 
 
+def scene(game: VecGame, _: StepBuffers) -> dict[str, Any]:
+    """A fight as a page draws it."""
+    from pvp_ml.games.osrs.scene import scene as draw  # as above
+
+    return draw(game)
+
+
 def conform_nh(folder: Path, free_plays: int, limit: int, tell: Callable[[str], None]) -> ConformResult:
     """Agreement with recorded NH fights."""
     from pvp_ml.games.osrs.conform import conform
@@ -234,6 +241,7 @@ NH = GameType(
     symmetric=True,
     is_remote=is_remote,
     narrate=narrate,
+    scene=scene,
     conform=conform_nh,
 )
 DHAROK = GameType(
@@ -247,5 +255,6 @@ DHAROK = GameType(
     symmetric=True,
     is_remote=is_remote,
     narrate=narrate,
+    scene=scene,
     conform=conform_dharok,
 )

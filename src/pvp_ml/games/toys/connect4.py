@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.games.toys.table import RANDOM_BOT, START_SCENARIOS, Rows, TableGame, starters
-from pvp_ml.match import IntArray, StepBuffers
+from pvp_ml.match import IntArray, StepBuffers, VecGame
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Signal
 
 COLUMNS, HEIGHT = 7, 6
@@ -115,6 +115,14 @@ class Connect4Game(TableGame):
         return {"starter": int(self.starter[row]), "board": [*lines, "1 2 3 4 5 6 7"]}
 
 
+def scene(_: VecGame, out: StepBuffers) -> dict[str, Any]:
+    """The board for a page, bottom row first: '0' and '1' are the seats' stones, '.' is empty."""
+    seen = out.final_obs if out.ended[0] or out.truncated[0] else out.obs
+    own, theirs = seen[0, 0, :CELLS] > 0, seen[0, 0, CELLS:] > 0
+    cells = "".join("0" if a else "1" if b else "." for a, b in zip(own, theirs, strict=True))
+    return {"kind": "board", "columns": COLUMNS, "rows": HEIGHT, "cells": cells, "drop": "column"}
+
+
 def _spec(_: Connect4Config) -> GameSpec:
     stone = (Feature("stone", "flag"),)
     return GameSpec(
@@ -143,4 +151,5 @@ GAME = GameType(
     aliases=("connect_four",),
     status="thoroughly tested",
     symmetric=True,
+    scene=scene,
 )

@@ -1,0 +1,1 @@
+"""The arena: a page on which people fight agents, watch them and look into their heads."""

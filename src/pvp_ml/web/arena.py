@@ -1,0 +1,210 @@
+"""The arena: one game, its contestants, the rooms in which it is played, and what is kept of the matches."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from pvp_ml import places
+from pvp_ml.errors import UserError
+from pvp_ml.games import registry
+from pvp_ml.games.replay import Replay, ReplayError, parse_replay, replay_text, write_replay
+from pvp_ml.match import External, MatchPlan
+from pvp_ml.recording import write_recording
+from pvp_ml.spec import jsonable
+from pvp_ml.web.contestants import YOU, Contestants
+from pvp_ml.web.live import LiveMatch, replayed
+from pvp_ml.web.messages import Start, frame_facts
+from pvp_ml.web.options import configure, options_of
+from pvp_ml.web.room import Clock, Room, Seating
+
+MAX_ROOMS = 16
+MAX_REPLAY_BYTES = 4 << 20
+SHOWN_REPLAYS = 50
+SUFFIX = ".replay"
+
+
+@dataclass(frozen=True, slots=True)
+class ArenaConfig:
+    """What `pvp-ml play` was told. `folder` keeps replays and demonstrations; None keeps nothing."""
+
+    game: str
+    against: str = ""
+    scenario: str = ""
+    seat: int = 0
+    seed: int | None = None
+    greedy: bool = False
+    folder: Path | None = None
+
+
+class Arena:
+    """Knows no sockets; the server tells it what pages say."""
+
+    def __init__(self, config: ArenaConfig, working_directory: Path, clock: Clock,
+                 now: Callable[[], float] = time.time) -> None:  # fmt: skip
+        self.config = config
+        self.kind = registry.find(config.game)
+        settings = self.kind.config()
+        if self.kind.runs_elsewhere(settings):
+            raise UserError(f"'{self.kind.name}' runs in other processes and cannot be played here")
+        self.spec = self.kind.spec(settings)
+        if not 0 <= config.seat < self.spec.seats:
+            raise UserError(f"seat {config.seat} does not exist", f"there are seats 0 to {self.spec.seats - 1}")
+        if config.scenario:
+            self.spec.scenario(config.scenario)
+        self.contestants = Contestants(self.spec, working_directory, config.against, config.greedy)
+        self.rooms: dict[str, Room] = {}
+        self._clock, self._now = clock, now
+
+    def warm_up(self) -> None:
+        """Compile and touch everything once, so that nobody waits for it in the first step."""
+        seats = [self.contestants.default] * self.spec.seats
+        lineup = tuple(External(str(seat)) for seat in range(self.spec.seats))
+        minds = [self.contestants.mind(name, seat) for seat, name in enumerate(seats)]
+        match = LiveMatch(
+            self.kind, self.kind.config(), MatchPlan(0, 1, lineup, self.spec.scenarios[0].name), minds, None
+        )
+        match.advance(None)
+        match.close()
+
+    def facts(self) -> dict[str, Any]:
+        """What a page needs before anything is played."""
+        seats = [YOU if s == self.config.seat else self.contestants.default for s in range(self.spec.seats)]
+        return {
+            "game": self.spec.name,
+            "title": self.kind.title,
+            "heads": [{"name": h.name, "choices": h.choices, "fallback": h.fallback, "rules": jsonable(h.rules)}
+                      for h in self.spec.heads],
+            "teams": self.spec.teams,
+            "max_steps": self.spec.max_steps,
+            "scenarios": [{"name": s.name, "about": s.doc} for s in self.spec.scenarios],
+            "scenario": self.config.scenario or self.spec.scenarios[0].name,
+            "options": [asdict(option) for option in options_of(self.kind)],
+            "contestants": [{"id": c.id, "name": c.name, "kind": c.kind, "about": c.about}
+                            for c in self.contestants.listed.values()],
+            "seats": seats,
+            "seed": self.config.seed,
+            "note": self.contestants.note,
+            "keeps": self.config.folder is not None,
+        }  # fmt: skip
+
+    # matches ---------------------------------------------------------------------------------------------------------
+
+    def open(self, start: Start) -> Room:
+        """A room with a new match; nobody is in it yet."""
+        if len(self.rooms) >= MAX_ROOMS:
+            raise UserError(f"{MAX_ROOMS} matches are being played", "end one of them first")
+        spec, seats = self.spec, start.seats
+        if len(seats) != spec.seats:
+            raise UserError(f"{len(seats)} contestants for {spec.seats} seats")
+        if seats.count(YOU) > 1:
+            raise UserError("you can sit in one seat only")
+        config = configure(self.kind, start.settings)
+        scenario = start.scenario or spec.scenarios[0].name
+        spec.scenario(scenario)
+        seed = secrets.randbits(53) if start.seed is None else start.seed
+        lineup = tuple(self.contestants.occupant(name, seat) for seat, name in enumerate(seats))
+        minds = [self.contestants.mind(name, seat) for seat, name in enumerate(seats)]
+        human = seats.index(YOU) if YOU in seats else None
+        match = LiveMatch(self.kind, config, MatchPlan(0, seed, lineup, scenario), minds, human)
+        names = tuple(self.contestants.find(name).name for name in seats)
+        facts = {"game": spec.name, "scenario": scenario, "seed": seed, "settings": start.settings, "seats": seats}
+        room = Room(match, Seating(names, facts), start.tick_ms, start.paused, self._clock, self._keep)
+        self.rooms[room.id] = room
+        return room
+
+    def room(self, identifier: str) -> Room:
+        """The room of that name."""
+        if identifier not in self.rooms:
+            raise UserError("there is no such match", "it may be over: start another one")
+        return self.rooms[identifier]
+
+    def close(self, room: Room, reason: str) -> None:
+        """End a match and forget its room."""
+        room.close(reason)
+        self.rooms.pop(room.id, None)
+
+    def sweep(self) -> None:
+        """Close rooms whose starter does not come back."""
+        for room in [r for r in self.rooms.values() if r.is_abandoned(self._clock())]:
+            self.close(room, "the player left")
+
+    # what is kept ----------------------------------------------------------------------------------------------------
+
+    def _keep(self, match: LiveMatch, seating: Seating) -> dict[str, Any]:
+        """Write the replay and what the person showed; their file names."""
+        if self.config.folder is None:
+            return {}
+        moment = datetime.fromtimestamp(self._now(), UTC).strftime("%Y%m%d-%H%M%S")
+        sides = "-".join("".join(c if c.isalnum() else "_" for c in name)[:24] for name in seating.names)
+        name = f"{self.spec.name}-{moment}-{sides}-{secrets.token_hex(2)}"
+        kept: dict[str, Any] = {}
+        try:
+            folder = self._folder("replays")
+            write_replay(folder / f"{name}{SUFFIX}", match.replay())
+            kept["replay"] = f"{name}{SUFFIX}"
+            demonstration = match.demonstration()
+            if demonstration is not None:
+                path = self._folder("demonstrations") / f"{name}.zip"
+                write_recording(path, demonstration, self.spec.name, self.spec.interface, YOU)
+                kept["demonstration"] = str(path)
+                kept["decisions"] = len(demonstration)
+        except (OSError, UserError) as error:
+            kept["trouble"] = f"the match could not be kept: {error}"[:200]
+        return kept
+
+    def _folder(self, name: str) -> Path:
+        assert self.config.folder is not None
+        folder = self.config.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def replays(self) -> list[dict[str, Any]]:
+        """Saved matches of this game, newest first."""
+        if self.config.folder is None or not (self.config.folder / "replays").is_dir():
+            return []
+        found = [(p.stat().st_mtime, p) for p in (self.config.folder / "replays").glob(f"{self.spec.name}-*{SUFFIX}")]
+        newest = sorted(found, key=lambda item: item[0], reverse=True)[:SHOWN_REPLAYS]
+        return [{"name": path.name, "saved": moment, "bytes": path.stat().st_size} for moment, path in newest]
+
+    def saved(self, name: str) -> bytes:
+        """The file of a saved match, by a name from `replays`."""
+        if name not in {r["name"] for r in self.replays()}:
+            raise UserError("there is no such replay", "choose one from the list")
+        assert self.config.folder is not None
+        return (self.config.folder / "replays" / name).read_bytes()
+
+    def replay_of(self, identifier: str) -> str:
+        """The file of a match that is being played, so far."""
+        return replay_text(self.room(identifier).match.replay())
+
+    def frames(self, data: bytes, analyst: str) -> dict[str, Any]:
+        """All frames of a replay file; the analyst (a contestant's id, '' for nobody) thinks aloud for every seat."""
+        replay = self._parsed(data)
+        names = [getattr(o, "name", "") or f"seat {s + 1}" for s, o in enumerate(replay.plan.lineup)]
+        minds = [self.contestants.mind(analyst, s) if analyst else None for s in range(self.spec.seats)]
+        frames = [frame_facts(frame) for frame in replayed(replay, minds, self.spec.max_steps)]
+        return {"frames": frames, "names": names, "game": replay.game, "scenario": replay.plan.scenario}
+
+    def _parsed(self, data: bytes) -> Replay:
+        if len(data) > MAX_REPLAY_BYTES:
+            raise ReplayError(f"a replay of {len(data)} bytes", f"at most {MAX_REPLAY_BYTES}")
+        replay = parse_replay(BytesIO(data), "the file")
+        if replay.game != self.spec.name:
+            raise ReplayError(
+                f"this is a match of '{replay.game[:40]}'", f"open it with `pvp-ml play {replay.game[:40]}`"
+            )
+        if len(replay.plan.lineup) != self.spec.seats:
+            raise ReplayError(f"the replay has {len(replay.plan.lineup)} seats, '{self.spec.name}' {self.spec.seats}")
+        return replay
+
+
+def home_folder() -> Path:
+    """Where matches on the page are kept unless told otherwise."""
+    return places.user_folder() / "arena"

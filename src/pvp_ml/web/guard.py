@@ -1,0 +1,75 @@
+"""Who may ask the arena, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from pvp_ml.serve.limits import check_exposure, is_loopback, is_token
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """Where to listen and what to take from one connection."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    token: str = ""
+    origins: frozenset[str] = frozenset()
+    connections: int = 512
+    messages_per_s: float = 40.0
+    burst: float = 120.0
+    unsent_bytes: int = 8 << 20  # what a page that does not read may owe us; a whole match must fit
+
+
+class Allowance:
+    """A token bucket: `rate` messages a second, `burst` at once; a page that ignores it is shown the door."""
+
+    PATIENCE = 200
+
+    def __init__(self, rate: float, burst: float, clock: Callable[[], float]) -> None:
+        self._rate, self._burst, self._clock = rate, burst, clock
+        self._left, self._seen = burst, clock()
+        self.refused = 0
+
+    def take(self) -> bool:
+        """Whether one more message may be read."""
+        now = self._clock()
+        self._left = min(self._burst, self._left + (now - self._seen) * self._rate)
+        self._seen = now
+        if self._left >= 1.0:
+            self._left -= 1.0
+            self.refused = 0
+            return True
+        self.refused += 1
+        return False
+
+    @property
+    def is_abused(self) -> bool:
+        """Whether the page goes on in spite of being told."""
+        return self.refused > self.PATIENCE
+
+
+class Guard:
+    """Who may ask: pages of this server (and of allowed origins), through a name of this machine or with the token."""
+
+    def __init__(self, config: ServerConfig) -> None:
+        check_exposure(config.host, config.token)
+        self._config = config
+
+    def trouble(self, headers: Mapping[str, str], token: str = "", needs_token: bool = True) -> str:
+        """Why the request is refused; '' when it is not."""
+        host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+        if is_loopback(self._config.host) and not is_loopback(host):
+            return f"host {host[:80]!r} is not this machine"  # a name that was pointed here: DNS rebinding
+        origin = headers.get("origin")
+        if origin is not None and origin not in self._config.origins:
+            parts = urlsplit(origin)
+            if parts.scheme not in ("http", "https") or parts.netloc != headers.get("host", ""):
+                return f"origin {origin[:80]!r} may not ask"
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        told = given.strip() if scheme.lower() == "bearer" else token
+        if needs_token and self._config.token and not is_token(told, self._config.token):
+            return "the token is missing or wrong"
+        return ""

@@ -1,0 +1,150 @@
+"""One match while it is played: minds and a person decide, frames come out. Knows no sockets and no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from pvp_ml.errors import UserError
+from pvp_ml.games import registry
+from pvp_ml.games.registry import GameConfig, GameType
+from pvp_ml.games.replay import Replay, ReplayError, is_over, play
+from pvp_ml.match import IDLE, BoolArray, FloatArray, IntArray, MatchPlan, StepBuffers, VecGame
+from pvp_ml.recording import Recording
+from pvp_ml.selfplay.kernels_lanes import row_keys
+from pvp_ml.web.minds import Mind, Sight, Thought
+
+Thoughts = dict[int, Thought]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The match after `step` steps: how it looks, who acts next, and the decisions that led here."""
+
+    step: int
+    scene: dict[str, Any]
+    acting: tuple[bool, ...]
+    mask: BoolArray | None  # [A] of the person's seat; None where nobody sits or nothing is to decide
+    actions: tuple[tuple[int, ...], ...] | None  # [S][H] of the step that led here, None at the start
+    thoughts: Thoughts
+    result: tuple[int, ...] | None  # WIN, TIE, LOSS per seat once it is over
+    is_cut: bool = False  # over because of the step cap
+
+
+def picture(kind: GameType, game: VecGame, out: StepBuffers) -> dict[str, Any]:
+    """What a page draws of row 0."""
+    return kind.scene(game, out) if kind.scene is not None else {"kind": "view", **game.view(0)}
+
+
+class LiveMatch:
+    """A match of one row. `minds[seat]` is None for the person's seat and for bots inside the game."""
+
+    def __init__(
+        self, kind: GameType, config: GameConfig, plan: MatchPlan, minds: Sequence[Mind | None], human: int | None
+    ) -> None:
+        if kind.runs_elsewhere(config):
+            raise UserError(f"'{kind.name}' runs in other processes", "the page plays games that run here")
+        self.kind, self.config, self.plan, self.human = kind, config, plan, human
+        self._game = cast(VecGame, kind.build(config, 1))
+        self.spec = self._game.spec
+        self._minds = minds
+        self._out = StepBuffers.allocate(self.spec, 1)
+        self._keys = np.zeros((1, self.spec.seats), np.uint64)
+        self._actions: list[tuple[tuple[int, ...], ...]] = []
+        self._rows: list[tuple[FloatArray, BoolArray, IntArray]] = []
+        self._game.queue([plan])
+        self._game.start(self._out)
+        self.frame = self._shown({})
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing more to play."""
+        return self.frame.result is not None
+
+    @property
+    def awaits_person(self) -> bool:
+        """Whether the person has something to decide now."""
+        return self.frame.mask is not None
+
+    def advance(self, action: IntArray | None) -> Frame:
+        """Play one step; `action` [H] is the person's, None gives no input."""
+        if self.is_over:
+            raise UserError("the match is over", "start another one")
+        actions = np.full((1, self.spec.seats, len(self.spec.heads)), IDLE, np.int32)
+        if action is not None and self.human is not None and self.awaits_person:
+            actions[0, self.human] = action
+            self._rows.append((self._out.obs[0, self.human].copy(), self._out.mask[0, self.human].copy(), action))
+        thoughts = self._decide(actions)
+        self._actions.append(tuple(tuple(int(c) for c in seat) for seat in actions[0]))
+        self._game.step(actions, self._out)
+        self.frame = self._shown(thoughts)
+        return self.frame
+
+    def _decide(self, actions: IntArray) -> Thoughts:
+        clock = np.array([len(self._actions)], np.int32)
+        row_keys(np.array([self.plan.seed], np.uint64), clock, self._keys)
+        thoughts: Thoughts = {}
+        for seat in np.flatnonzero(self._out.acting[0]).tolist():
+            mind = self._minds[seat]
+            if mind is not None:
+                actions[0, seat], thought = mind.decide(sight_of(self._out, seat, int(self._keys[0, seat])))
+                if thought is not None:
+                    thoughts[seat] = thought
+        return thoughts
+
+    def _shown(self, thoughts: Thoughts) -> Frame:
+        last = self._actions[-1] if self._actions else None
+        return frame_of(self.kind, self._game, self._out, len(self._actions), self.human, last, thoughts)
+
+    def replay(self) -> Replay:
+        """Everything that the match depends on, so far."""
+        settings = self.config.model_dump(mode="json")
+        return Replay(self.kind.name, self.spec.game_digest, settings, self.plan, tuple(self._actions))
+
+    def demonstration(self) -> Recording | None:
+        """What the person saw and chose; None when nothing was decided."""
+        if not self._rows:
+            return None
+        obs, mask, actions = (np.stack(column) for column in zip(*self._rows, strict=True))
+        return Recording(obs, mask, actions, np.zeros(len(obs), np.int64))
+
+    def close(self) -> None:
+        """Free what the game holds."""
+        self._game.close()
+
+
+def sight_of(out: StepBuffers, seat: int, key: int) -> Sight:
+    """What a seat of row 0 knows."""
+    return Sight(out.obs[0, seat], out.privileged[0, seat], out.mask[0, seat], key)
+
+
+def frame_of(kind: GameType, game: VecGame, out: StepBuffers, step: int, human: int | None,
+             actions: tuple[tuple[int, ...], ...] | None, thoughts: Thoughts) -> Frame:  # fmt: skip
+    """Row 0 as it is now."""
+    over = is_over(out) or bool(out.faults[0])
+    acting = tuple(bool(a) and not over for a in out.acting[0])
+    mask = out.mask[0, human].copy() if human is not None and acting[human] else None
+    result = tuple(int(r) for r in out.result[0]) if over else None
+    return Frame(step, picture(kind, game, out), acting, mask, actions, thoughts, result, bool(out.truncated[0]))
+
+
+def replayed(replay: Replay, analysts: Sequence[Mind | None], max_steps: int) -> Iterator[Frame]:
+    """The frames of a saved match; an analyst thinks aloud about every decision of its seat, without deciding."""
+    kind = registry.find(replay.game)
+    if len(replay.actions) > max_steps:
+        raise ReplayError(f"the replay has {len(replay.actions)} steps", f"at most {max_steps}")
+    thoughts: Thoughts = {}
+    try:
+        for step, (game, out) in enumerate(play(replay)):
+            yield frame_of(kind, game, out, step, None, replay.actions[step - 1] if step else None, thoughts)
+            thoughts = {}
+            for seat in np.flatnonzero(out.acting[0]).tolist():
+                mind = analysts[seat]
+                thought = mind.decide(sight_of(out, seat, 0))[1] if mind is not None else None
+                if thought is not None:
+                    thoughts[seat] = thought
+    except (OverflowError, ValueError) as error:
+        raise ReplayError(f"the replay has an action that is no action: {error}"[:200]) from error

@@ -1,0 +1,93 @@
+"""One connection: the page at its other end, and what it is doing."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pvp_ml.errors import UserError
+from pvp_ml.web.arena import Arena
+from pvp_ml.web.messages import Encoded, Leave, Message, Order, Pace, Start, Step, Watch, encode, read_message
+from pvp_ml.web.room import Room
+
+
+class Connection:
+    """One page. Frames go straight to its socket; a page that does not read is cut off."""
+
+    def __init__(self, transport: asyncio.Transport, unsent_bytes: int) -> None:
+        self._transport = transport
+        self._unsent_bytes = unsent_bytes
+
+    def push(self, message: Encoded) -> None:
+        """Send without waiting."""
+        if self._transport.is_closing():
+            return
+        if self._transport.get_write_buffer_size() > self._unsent_bytes:
+            self._transport.abort()
+            return
+        self._transport.write(message.wire)
+
+
+class Page:
+    """What one connection is doing: nothing, playing, or looking on."""
+
+    def __init__(self, arena: Arena, connection: Connection) -> None:
+        self._arena = arena
+        self._connection = connection
+        self._room: Room | None = None
+
+    def hear(self, text: str | bytes) -> None:
+        """Act on a message; whatever is wrong with it is told to the page, and changes nothing."""
+        try:
+            self._act(read_message(text))
+        except UserError as error:
+            self.complain(str(error))
+
+    def complain(self, words: str) -> None:
+        """Say no."""
+        self._connection.push(encode("refused", message=words))
+
+    def _act(self, message: Message) -> None:
+        if isinstance(message, Start):
+            room = self._arena.open(message)
+            self._sit(room, room.key)
+        elif isinstance(message, Watch):
+            self._sit(self._arena.room(message.room), message.key)
+        elif isinstance(message, Leave):
+            self._stop()
+        else:
+            self._drive(message)
+
+    def _sit(self, room: Room, key: str) -> None:
+        if self._room is not room:
+            self._stop()
+        self._room = room
+        room.join(self._connection, key)
+
+    def _drive(self, message: Order | Pace | Step) -> None:
+        room = self._room
+        if room is None:
+            raise UserError("no match is being played here", "start one first")
+        if room.starter is not self._connection:
+            raise UserError("you look on", "only the one who started the match can do that")
+        if isinstance(message, Order):
+            room.order(message.step, message.picks)
+            self._connection.push(encode("ordered", step=room.match.frame.step))
+        elif isinstance(message, Pace):
+            room.pace(message.tick_ms, message.paused)
+        else:
+            room.step()
+
+    def _stop(self) -> None:
+        room, self._room = self._room, None
+        if room is None:
+            return
+        is_starter = room.starter is self._connection
+        room.leave(self._connection)
+        if is_starter:
+            self._arena.close(room, "the player left")
+
+    def gone(self) -> None:
+        """The connection ended: a starter may come back with the key."""
+        if self._room is not None:
+            self._room.leave(self._connection)
+            self._room = None

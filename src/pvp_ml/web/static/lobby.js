@@ -1,0 +1,98 @@
+// Before a match: who sits where, and under which rules.
+
+import { el, title } from "./dom.js";
+
+const LABELS = { builds: "Build", fight_type: "Fight type", randomize_gear: "Random gear", death_match: "To the death" };
+const MAIN = ["builds", "fight_type"];
+
+export class Lobby {
+  constructor(dialog, arena, start) {
+    this.dialog = dialog;
+    this.arena = arena;
+    this.start = start;
+    this.seats = arena.teams.flat().sort().map((seat) => this.#chooser(seat));
+    this.options = new Map(arena.options.map((option) => [option.name, this.#option(option)]));
+    const main = arena.options.filter((option) => MAIN.includes(option.name));
+    const rest = arena.options.filter((option) => !MAIN.includes(option.name));
+    this.scenario = arena.scenarios.length > 1 ? el("select", { id: "scenario" }, arena.scenarios.map((s) => el("option", { value: s.name, title: s.about, selected: s.name === arena.scenario }, title(s.name)))) : null;
+    this.seed = el("input", { id: "seed", inputmode: "numeric", pattern: "[0-9]*", placeholder: "random", value: arena.seed ?? "" });
+    const row = (label, input, about = "") => el("label", { class: "row", title: about }, el("span", {}, label), input);
+    const quick = [["You against the agent", this.#you()], ["Agent against agent", this.#agents()], ["Agent against bot", this.#againstBot()]].filter(([, seats]) => seats);
+    const form = el("form", { method: "dialog", onsubmit: (event) => this.#go(event) },
+      el("h2", { id: "lobby-title" }, arena.title),
+      arena.note ? el("p", { class: "note" }, arena.note) : null,
+      el("div", { class: "quick", role: "group", "aria-label": "Who fights" }, quick.map(([text, seats]) => el("button", { type: "button", onclick: () => this.#seat(seats) }, text))),
+      el("fieldset", {}, el("legend", {}, "Seats"), this.seats.map((select, seat) => row(`Seat ${seat + 1}`, select))),
+      main.length ? el("fieldset", {}, el("legend", {}, "Fight"), main.map((option) => row(LABELS[option.name] ?? title(option.name), this.options.get(option.name).input, option.about))) : null,
+      el("details", {}, el("summary", {}, "More rules"),
+        this.scenario ? row("Scenario", this.scenario) : null,
+        rest.map((option) => row(LABELS[option.name] ?? title(option.name), this.options.get(option.name).input, option.about)),
+        row("Seed", this.seed, "the same seed deals the same match")),
+      el("menu", {}, el("button", { type: "button", value: "cancel", onclick: () => dialog.close() }, "Cancel"), el("button", { type: "submit", class: "primary", id: "fight", value: "start" }, "Start")));
+    dialog.replaceChildren(form);
+  }
+
+  open() {
+    this.dialog.showModal();
+  }
+
+  #chooser(seat) {
+    const groups = [["you", "People"], ["model", "Models"], ["bot", "Bots of the game"], ["player", "Scripted players"]];
+    return el("select", { id: `seat-${seat}` }, groups.map(([kind, label]) => {
+      const own = this.arena.contestants.filter((c) => c.kind === kind);
+      return own.length ? el("optgroup", { label }, own.map((c) => el("option", { value: c.id, selected: c.id === this.arena.seats[seat] }, c.about ? `${c.name} — ${c.about}` : c.name))) : null;
+    }));
+  }
+
+  #option({ name, kind, choices, default: usual }) {
+    if (kind === "flag") {
+      const input = el("input", { type: "checkbox", id: `option-${name}`, checked: usual });
+      return { input, read: () => (input.checked === usual ? undefined : input.checked) };
+    }
+    const nice = (text) => (text === "drawn" ? "Drawn" : text === "of-build" ? "As the build has it" : title(text.toLowerCase()).replace("Lms", "LMS").replace("Pvp", "PvP"));
+    const all = kind === "many" ? [el("option", { value: "" }, `Drawn from ${usual.length}`)] : [];
+    const input = el("select", { id: `option-${name}` }, all, choices.map((choice) => el("option", { value: choice, selected: kind === "one" && choice === usual }, nice(choice))));
+    const read = () => (kind === "many" ? (input.value ? [input.value] : undefined) : input.value === usual ? undefined : input.value);
+    return { input, read };
+  }
+
+  #agent() {
+    return this.arena.contestants.find((c) => c.id === this.arena.seats.find((id) => id !== "you"))?.id ?? this.arena.contestants.find((c) => c.kind !== "you")?.id;
+  }
+
+  #you() {
+    const agent = this.#agent();
+    return agent ? this.arena.seats.map((id) => (id === "you" ? "you" : agent)) : null;
+  }
+
+  #agents() {
+    const agent = this.arena.contestants.find((c) => c.kind === "model")?.id;
+    return agent ? this.seats.map(() => agent) : null;
+  }
+
+  #againstBot() {
+    const agent = this.arena.contestants.find((c) => c.kind === "model")?.id ?? this.arena.contestants.find((c) => c.kind === "player")?.id;
+    const bot = this.arena.contestants.filter((c) => c.kind === "bot").at(-1)?.id;
+    return agent && bot ? this.seats.map((_, seat) => (seat ? bot : agent)) : null;
+  }
+
+  #seat(seats) {
+    this.seats.forEach((select, seat) => { select.value = seats[seat]; });
+  }
+
+  read() {
+    const settings = {};
+    for (const [name, option] of this.options) {
+      const value = option.read();
+      if (value !== undefined) settings[name] = value;
+    }
+    const seed = /^\d{1,15}$/.test(this.seed.value.trim()) ? Number(this.seed.value.trim()) : null;
+    return { type: "start", seats: this.seats.map((select) => select.value), settings, scenario: this.scenario?.value ?? "", seed };
+  }
+
+  #go(event) {
+    event.preventDefault();
+    this.dialog.close();
+    this.start(this.read());
+  }
+}

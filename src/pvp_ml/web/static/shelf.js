@@ -1,0 +1,82 @@
+// Saved matches: choose one, open a file, save the one that is shown.
+
+import { el, toast } from "./dom.js";
+import { ask } from "./net.js";
+
+export class Shelf {
+  constructor(dialog, arena, log, show) {
+    this.dialog = dialog;
+    this.arena = arena;
+    this.log = log;
+    this.show = show; // called with {frames, names, …} and the file's name
+    this.bytes = null; // of the replay that is shown
+    this.list = el("ul", { class: "saved" });
+    this.file = el("input", { type: "file", id: "replay-file", accept: ".replay,.jsonl", onchange: () => this.#openFile() });
+    const models = arena.contestants.filter((c) => c.kind === "model");
+    const usual = arena.seats.find((id) => id.startsWith("model:")) ?? models[0]?.id;
+    this.analyst = el("select", { id: "analyst" }, el("option", { value: "" }, "nobody"), models.map((m) => el("option", { value: m.id, selected: m.id === usual }, m.name)));
+    dialog.replaceChildren(el("form", { method: "dialog" },
+      el("h2", { id: "shelf-title" }, "Replays"),
+      el("p", { class: "quiet" }, "A replay is one small file: the plan of the match and every action. Send it to anybody who has the same version."),
+      el("label", { class: "row" }, el("span", {}, "Thinks aloud"), this.analyst),
+      el("label", { class: "row" }, el("span", {}, "Open a file"), this.file),
+      el("h3", {}, "Kept on this machine"), this.list,
+      el("menu", {}, el("button", { type: "button", id: "save-replay", onclick: () => this.save() }, "Save the shown match"), el("button", { type: "submit", class: "primary" }, "Close"))));
+  }
+
+  async open() {
+    this.dialog.showModal();
+    try {
+      const saved = await (await ask("/api/replays")).json();
+      this.list.replaceChildren(...saved.map((replay) => el("li", {}, el("button", { type: "button", class: "link", onclick: () => this.#openSaved(replay.name) }, replay.name.replace(/\.replay$/, "")),
+        el("time", {}, new Date(replay.saved * 1000).toLocaleString()))));
+      if (!saved.length) this.list.replaceChildren(el("li", { class: "quiet" }, this.arena.keeps ? "None yet: finish a match." : "Nothing is kept (--no-keep)."));
+    } catch (error) {
+      toast(error.message, "error");
+    }
+  }
+
+  async openNamed(name) {
+    await this.#openSaved(name);
+  }
+
+  async #openSaved(name) {
+    try {
+      await this.#load(await (await ask(`/api/replays/${encodeURIComponent(name)}`)).arrayBuffer(), name);
+    } catch (error) {
+      toast(error.message, "error");
+    }
+  }
+
+  async #openFile() {
+    const [file] = this.file.files;
+    if (!file) return;
+    try {
+      await this.#load(await file.arrayBuffer(), file.name);
+    } catch (error) {
+      toast(error.message, "error");
+    }
+    this.file.value = "";
+  }
+
+  async #load(bytes, name) {
+    const answer = await ask(`/api/frames?analyst=${encodeURIComponent(this.analyst.value)}`, { method: "POST", body: bytes });
+    const told = await answer.json();
+    this.bytes = bytes;
+    this.dialog.close();
+    this.show(told, name);
+  }
+
+  async save() {
+    try {
+      const { room } = this.log.facts;
+      const bytes = room ? await (await ask(`/api/matches/${encodeURIComponent(room)}/replay`)).arrayBuffer() : this.bytes;
+      if (!bytes) throw new Error("no match is shown");
+      const link = el("a", { href: URL.createObjectURL(new Blob([bytes])), download: `${this.arena.game}-match.replay` });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    } catch (error) {
+      toast(error.message, "error");
+    }
+  }
+}
