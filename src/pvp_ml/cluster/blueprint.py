@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import torch
 from pydantic import BaseModel, ConfigDict
 
 from pvp_ml.cluster.memory import TraineeMemory
@@ -14,11 +15,13 @@ from pvp_ml.network import NetworkConfig
 from pvp_ml.rl.policy import Policy
 from pvp_ml.rl.ppo import PpoConfig
 from pvp_ml.rl.rewards import RewardConfig, RewardMixer
-from pvp_ml.selfplay.async_collector import AsyncCollector
-from pvp_ml.selfplay.collector import Collector
+from pvp_ml.rl.rollout import Rollout
+from pvp_ml.selfplay.async_collector import ROOM, AsyncCollector
+from pvp_ml.selfplay.collector import Collector, rollout_shape
 from pvp_ml.selfplay.deciders import Deciders, MemberSource
+from pvp_ml.selfplay.gradients import RowLearner, TraineeShare
 from pvp_ml.selfplay.plans import LineupMix, PlanSource
-from pvp_ml.selfplay.shard import Shard, TraineeShare
+from pvp_ml.selfplay.shard import Shard
 from pvp_ml.spec import GameSpec
 
 
@@ -65,7 +68,7 @@ class Blueprint(BaseModel):
         game_type = registry.find(self.game)
         config = game_type.config(**self.game_config)
         game = game_type.build(config, self.matches_of(rank))
-        shares = [self._share(i, game.spec, rank, memory) for i, memory in enumerate(memories)]
+        shares = [self._share(i, game.spec, memory.gradients[rank], memory) for i, memory in enumerate(memories)]
         live: dict[str, Actor] = {share.name: share.policy.actor() for share in shares}
         deciders = Deciders(game.spec, live, members)
         plans = PlanSource(self.seed, rank, self.shards, game.spec.teams, mix)
@@ -77,8 +80,17 @@ class Blueprint(BaseModel):
             collector = Collector(cast(VecGame, game), steps, deciders, mixer, plans)
         return Shard(rank, self.seed, collector, shares)
 
-    def _share(self, index: int, spec: GameSpec, rank: int, memory: TraineeMemory) -> TraineeShare:
+    def learner(self, rank: int, spec: GameSpec, memories: list[TraineeMemory]) -> RowLearner:
+        """The learning half of that shard alone, fed with rollouts from elsewhere; all learners share one gradient."""
+        game_type = registry.find(self.game)
+        room = ROOM if game_type.runs_elsewhere(game_type.config(**self.game_config)) else 1
+        first = self.trainees[0]
+        shape = rollout_shape(spec, first.network, room * first.ppo.n_steps, self.matches_of(rank))
+        shares = [self._share(i, spec, memory.gradients[0], memory) for i, memory in enumerate(memories)]
+        return RowLearner(rank, self.seed, Rollout(shape), shares)
+
+    def _share(self, index: int, spec: GameSpec, gradient: torch.Tensor, memory: TraineeMemory) -> TraineeShare:
         blueprint = self.trainees[index]
         policy = Policy(blueprint.network, spec.interface, memory.weights)
         policy.normalizer = memory.statistics
-        return TraineeShare(blueprint.name, policy, blueprint.ppo, memory.gradients[rank], memory.anchors)
+        return TraineeShare(blueprint.name, policy, blueprint.ppo, gradient, memory.anchors)

@@ -16,9 +16,9 @@ from pvp_ml.rl.normalize import Moments
 from pvp_ml.rl.ppo import LossWeights
 from pvp_ml.rl.schedule import Progress
 from pvp_ml.selfplay.collector import Report, Split
+from pvp_ml.selfplay.gradients import RowFacts
 from pvp_ml.selfplay.lanes import Outcome
 from pvp_ml.selfplay.plans import LineupMix
-from pvp_ml.selfplay.shard import RowFacts
 
 _CLASSES = {
     cls.__name__: cls

@@ -12,33 +12,34 @@ import signal
 import time
 import traceback
 from collections.abc import Sequence
+from functools import reduce
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from pvp_ml.cluster.blueprint import Blueprint
 from pvp_ml.cluster.codec import decode, encode
 from pvp_ml.cluster.memory import Segment, TraineeMemory, fill_statistics, lay_out, memory_bytes
+from pvp_ml.cluster.shards import Piece, ShardLostError, draw_weights
 from pvp_ml.errors import UserError
+from pvp_ml.match import FloatArray
+from pvp_ml.rl.normalize import Moments
 from pvp_ml.rl.policy import Policy
+from pvp_ml.rl.ppo import LossWeights
+from pvp_ml.rl.schedule import Progress
+from pvp_ml.selfplay.collector import Report
+from pvp_ml.selfplay.gradients import RowFacts
 from pvp_ml.selfplay.members import MemberFolder
-from pvp_ml.selfplay.plans import LineupMix, scramble
+from pvp_ml.selfplay.plans import LineupMix
 from pvp_ml.selfplay.shard import Shard
 
 START_TIMEOUT_S = 120.0
 ANSWER_TIMEOUT_S = 120.0
-
-
-class ShardLostError(Exception):
-    """A shard died or did not answer in time; `ranks` lists them."""
-
-    def __init__(self, ranks: list[int], why: str) -> None:
-        super().__init__(f"shard {', '.join(map(str, ranks))} {why}")
-        self.ranks = ranks
-        self.why = why
 
 
 class _Worker:
@@ -109,8 +110,76 @@ class LocalShards:
 
     def initialise(self) -> None:
         """Draw the first weights of every trainee."""
-        for i, policy in enumerate(self.policies().values()):
-            policy.initialise(torch.Generator().manual_seed(scramble(self.blueprint.seed, 101, i) >> 1))
+        draw_weights(self.policies(), self.blueprint.seed)
+
+    # --- one rollout and what is learned from it ----------------------------------------------------------------------
+
+    def collect(self, progress: Progress) -> list[Report]:
+        """A rollout from every shard, under the schedules of this moment."""
+        self.call("set_rewards", progress)
+        if any(trainee.ppo.observation_noise for trainee in self.blueprint.trainees):
+            self.call("set_noise", progress)
+        return self.call("collect")
+
+    def matches_collected(self) -> int:
+        """All of them."""
+        return self.blueprint.matches
+
+    def add_novelty(self, coefficients: FloatArray) -> None:
+        """Pay each trainee for the unusual."""
+        self.call("add_novelty", coefficients)
+
+    def reward_moments(self, gamma: FloatArray) -> list[list[Moments]]:
+        """Per shard and trainee: moments of the discounted rewards."""
+        return self.call("reward_moments", gamma)
+
+    def finish(self, scale: FloatArray, gamma: FloatArray, lam: FloatArray) -> list[list[RowFacts]]:
+        """Advantages of all rows; per shard and trainee what is known of them."""
+        return self.call("finish", scale, gamma, lam)
+
+    def normalise_advantages(self, name: str, mean: float, deviation: float) -> None:
+        """Use (advantage − mean) / deviation from now on."""
+        self.call("normalise_advantages", name, mean, deviation)
+
+    def add_gradient(
+        self, index: int, target: torch.Tensor, piece: Piece, weights: LossWeights
+    ) -> npt.NDArray[np.float64]:
+        """Summed over shards in rank order, so that the result does not depend on who was faster."""
+        sums = self.call("gradient", self.blueprint.trainees[index].name, *piece, weights)
+        for gradient in self.memories[index].gradients:
+            target += gradient
+        return reduce(np.add, sums)
+
+    def carry(self) -> None:
+        """Learning is over: keep rows whose next decision has not come."""
+        self.call("carry")
+
+    def refresh(self) -> None:
+        """Observation statistics changed."""
+        self.call("refresh")
+
+    # --- checkpoints and losses ------------------------------------------------------------------------
+
+    def states(self) -> list[dict[str, Any]]:
+        """Per rank, what the next rollout depends on besides the trainees."""
+        return self.call("state")
+
+    def restore(self, states: Sequence[dict[str, Any]]) -> None:
+        """Continue from `states`."""
+        self.scatter("restore", [(state,) for state in states])
+
+    def skip_plans(self, drawn: int) -> None:
+        """Begin with later plans."""
+        self.call("skip_plans", drawn)
+
+    def recover(self, ranks: list[int]) -> None:
+        """Start new shards for lost ones; what all shards have collected is dropped, since its sums are incomplete."""
+        drawn = max(self.own.drawn(), 1)
+        self.replace(ranks)
+        self.call("drop")
+        self.call("skip_plans", drawn)
+
+    # --- processes ------------------------------------------------------------------------
 
     def call(self, method: str, *args: Any) -> list[Any]:
         """Call a method of every shard with the same arguments; answers in rank order."""
@@ -149,10 +218,10 @@ class LocalShards:
         for rank in ranks:
             self._workers[rank].answer(START_TIMEOUT_S)
 
-    def take_wait(self) -> float:
+    def take_metrics(self) -> dict[str, float]:
         """Seconds that this process waited for others since it was last asked."""
         waited, self.wait_seconds = self.wait_seconds, 0.0
-        return waited
+        return {"time/wait_s": waited}
 
     def use_mix(self, mix: LineupMix) -> None:
         """Draw lineups from this mix from now on."""

@@ -10,7 +10,7 @@ import numpy as np
 import safetensors.numpy
 
 from pvp_ml.cluster.codec import decode, encode
-from pvp_ml.cluster.local import LocalShards
+from pvp_ml.cluster.shards import Shards
 from pvp_ml.errors import UserError
 from pvp_ml.forward import Array
 from pvp_ml.rl.schedule import Progress
@@ -28,7 +28,7 @@ def pack(learning: Learning, progress: Progress, seconds: float, extra: Mapping[
     for i, (name, trainee) in enumerate(learning.trainees.items()):
         files |= _pack_trainee(_prefix(name), trainee, learning.shards.memories[i].anchors["magnet"].flat.numpy(),
                                learning.shards.memories[i].anchors["magnet"].normalizer)  # fmt: skip
-    for rank, state in enumerate(learning.shards.call("state")):
+    for rank, state in enumerate(learning.shards.states()):
         files[f"shard-{rank}.bin"] = encode(state)
     facts = {
         "steps": progress.steps,
@@ -59,18 +59,18 @@ def unpack(learning: Learning, files: Mapping[str, bytes], with_matches: bool = 
             for key, array in magnet.normalizer.items():
                 array[:] = kept[key]
     _restore_shards(learning.shards, files, int(facts["shards"]), with_matches)
-    learning.shards.call("refresh")
+    learning.shards.refresh()
     return Progress(facts["steps"], facts["rollouts"]), float(json.loads(files[CLOCK])["seconds"])
 
 
-def _restore_shards(shards: LocalShards, files: Mapping[str, bytes], saved: int, with_matches: bool) -> None:
+def _restore_shards(shards: Shards, files: Mapping[str, bytes], saved: int, with_matches: bool) -> None:
     """Matches in play go on when the number of shards is the same; otherwise new ones start with later plans."""
     states = [decode(files[f"shard-{rank}.bin"]) for rank in range(saved)]
     if saved == shards.count and with_matches:
-        shards.scatter("restore", [(state,) for state in states])
+        shards.restore(states)
         return
     played = sum(state["drawn"] for state in states)
-    shards.call("skip_plans", -(-played // shards.count))
+    shards.skip_plans(-(-played // shards.count))
 
 
 def _prefix(name: str) -> str:

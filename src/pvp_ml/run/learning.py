@@ -9,7 +9,7 @@ from functools import reduce
 
 import numpy as np
 
-from pvp_ml.cluster.local import LocalShards
+from pvp_ml.cluster.shards import Piece, Shards
 from pvp_ml.errors import UserError
 from pvp_ml.match import FloatArray
 from pvp_ml.rl.normalize import combine, update
@@ -18,10 +18,9 @@ from pvp_ml.rl.ppo import LossWeights
 from pvp_ml.rl.schedule import Constant, Progress
 from pvp_ml.rl.trainee import NonFiniteError, Sums, Trainee
 from pvp_ml.run.cloned import load_teacher
-from pvp_ml.selfplay.collector import Report
+from pvp_ml.selfplay.gradients import RowFacts
 from pvp_ml.selfplay.lanes import Outcome
 from pvp_ml.selfplay.league import MAIN
-from pvp_ml.selfplay.shard import RowFacts
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +29,7 @@ log = logging.getLogger(__name__)
 class Rollouts:
     """What all shards brought back."""
 
+    steps: int  # of matches; agent-steps are `seats` times as many
     outcomes: list[Outcome]
     terms: dict[str, float]  # reward term → mean per agent-step, unweighted
     seconds: dict[str, float]  # simulate, infer, other: summed over shards
@@ -38,25 +38,23 @@ class Rollouts:
 class _ShardGradients:
     """All shards as one source of gradients for one trainee."""
 
-    def __init__(self, shards: LocalShards, trainee: Trainee, index: int, rows: int, clock: int) -> None:
+    def __init__(self, shards: Shards, trainee: Trainee, index: int, rows: int, clock: int) -> None:
         self.rows = rows
         self._shards = shards
         self._trainee = trainee
-        self._gradients = shards.memories[index].gradients
+        self._index = index
         self._clock = clock
 
     def gradient(self, epoch: int, part: int, parts: int, weights: LossWeights) -> Sums:
-        """Summed over shards in rank order, so that the result does not depend on who was faster."""
-        sums = self._shards.call("gradient", self._trainee.name, self._clock, epoch, part, parts, weights)
-        for gradient in self._gradients:
-            self._trainee.gradient += gradient
-        return reduce(np.add, sums)
+        """Add the gradient of one minibatch's rows, over all shards."""
+        piece = Piece(self._clock, epoch, part, parts)
+        return self._shards.add_gradient(self._index, self._trainee.gradient, piece, weights)
 
 
 class Learning:
     """Shards and trainees working together."""
 
-    def __init__(self, shards: LocalShards) -> None:
+    def __init__(self, shards: Shards) -> None:
         self.shards = shards
         configs = {t.name: t.ppo for t in shards.blueprint.trainees}
         self.trainees = {name: Trainee(name, policy, configs[name]) for name, policy in shards.policies().items()}
@@ -73,16 +71,16 @@ class Learning:
 
     def collect(self, progress: Progress) -> Rollouts:
         """A rollout from every shard, under the reward weights of this moment."""
-        self.shards.call("set_rewards", progress)
-        if any(trainee.config.observation_noise for trainee in self.trainees.values()):
-            self.shards.call("set_noise", progress)
-        reports: list[Report] = self.shards.call("collect")
+        reports = self.shards.collect(progress)
         spec = self.shards.spec
-        steps = self.steps_per_rollout * spec.seats
+        steps = self.shards.matches_collected() * self.shards.blueprint.trainees[0].ppo.n_steps
         totals = reduce(np.add, [report.terms for report in reports])
         return Rollouts(
+            steps=steps,
             outcomes=[outcome for report in reports for outcome in report.outcomes],
-            terms={term.name: float(total) / steps for term, total in zip(spec.rewards, totals, strict=True)},
+            terms={
+                term.name: float(total) / (steps * spec.seats) for term, total in zip(spec.rewards, totals, strict=True)
+            },
             seconds={
                 part: sum(getattr(report.split, part) for report in reports) for part in ("simulate", "infer", "other")
             },
@@ -95,13 +93,13 @@ class Learning:
         lam = np.array([t.config.gae_lambda.at(progress) for t in trainees], np.float32)
         novelty = np.array([t.config.novelty_coef.at(progress) for t in trainees], np.float32)
         if novelty.any():
-            self.shards.call("add_novelty", novelty)
-        moments = self.shards.call("reward_moments", gamma)
+            self.shards.add_novelty(novelty)
+        moments = self.shards.reward_moments(gamma)
         scale: FloatArray = np.array(
             [t.reward_scale(reduce(combine, [shard[k] for shard in moments])) for k, t in enumerate(trainees)],
             np.float32,
         )
-        facts: list[list[RowFacts]] = self.shards.call("finish", scale, gamma, lam)
+        facts = self.shards.finish(scale, gamma, lam)
         metrics = {}
         for k, trainee in enumerate(trainees):
             try:
@@ -111,23 +109,20 @@ class Learning:
                     raise
                 log.warning("%s; it starts again from the main policy", error)
                 self.restart(trainee.name, MAIN)
-        self.shards.call("carry")
-        self.shards.call("refresh")
+        self.shards.carry()
+        self.shards.refresh()
         return metrics
 
     def restart(self, name: str, source: str) -> None:
         """A trainee becomes a copy of another, with a fresh optimiser."""
         self.trainees[name].become(self.trainees[source])
-        self.shards.call("refresh")
+        self.shards.refresh()
 
     def recover(self, ranks: list[int]) -> None:
-        """Start new shards for lost ones; what all shards have collected is dropped, since its sums are incomplete."""
-        drawn = max(self.shards.own.drawn(), 1)
-        self.shards.replace(ranks)
+        """Start new shards for lost ones, and forget what was begun."""
         for trainee in self.trainees.values():
             trainee.gradient.zero_()
-        self.shards.call("drop")
-        self.shards.call("skip_plans", drawn)
+        self.shards.recover(ranks)
 
     def _learn_one(self, trainee: Trainee, index: int, facts: list[RowFacts], progress: Progress) -> dict[str, float]:
         rows = sum(fact.rows for fact in facts)
@@ -136,7 +131,7 @@ class Learning:
             mean, deviation = _mean_deviation(rows, [fact.advantage for fact in facts])
             if not trainee.config.normalize_advantages:
                 mean, deviation = 0.0, 1.0
-            self.shards.call("normalise_advantages", trainee.name, mean, deviation + 1e-8)
+            self.shards.normalise_advantages(trainee.name, mean, deviation + 1e-8)
             source = _ShardGradients(self.shards, trainee, index, rows, progress.rollouts)
             metrics |= trainee.learn(source, progress)
             _, residual = _mean_deviation(rows, [fact.advantage for fact in facts])

@@ -27,6 +27,7 @@ from pvp_ml.selfplay.kernels_lanes import row_keys
 from pvp_ml.selfplay.lanes import Lanes, Outcome
 from pvp_ml.selfplay.plans import PlanSource
 from pvp_ml.selfplay.recall import is_forgetful
+from pvp_ml.spec import GameSpec
 
 
 @dataclass(slots=True)
@@ -57,20 +58,7 @@ class Collector:
         self.deciders = deciders
         self.mixer = mixer
         self.plans = plans
-        network = live_network(deciders)
-        self.rollout = Rollout(
-            RolloutShape(
-                steps,
-                m,
-                spec.seats,
-                spec.obs_size,
-                spec.privileged_size,
-                spec.mask_size,
-                len(spec.heads),
-                (len(network.frames) - 1) * spec.obs_size,
-                network.memory,
-            )
-        )
+        self.rollout = Rollout(rollout_shape(spec, live_network(deciders), steps, m))
         self.lanes = Lanes(spec, m, deciders)
         self.inspector = Inspector(spec, self.lanes)
         self._every = np.arange(m)
@@ -290,3 +278,12 @@ def live_network(deciders: Deciders) -> NetworkConfig:
         if (other.frames, other.memory) != (networks[0].frames, networks[0].memory):
             raise UserError("trainees of one run differ in network.frames or network.memory", "give them the same")
     return networks[0]
+
+
+def rollout_shape(spec: GameSpec, network: NetworkConfig, steps: int, matches: int) -> RolloutShape:
+    """Sizes of what is collected for trainees with this network."""
+    past = (len(network.frames) - 1) * spec.obs_size
+    return RolloutShape(
+        steps, matches, spec.seats, spec.obs_size, spec.privileged_size, spec.mask_size, len(spec.heads), past,
+        network.memory,
+    )  # fmt: skip

@@ -1,0 +1,111 @@
+"""What the trainer needs of its shards, wherever they run: beside it (`local`) or on other machines (`remote`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from pvp_ml.cluster.blueprint import Blueprint
+from pvp_ml.cluster.memory import TraineeMemory
+from pvp_ml.match import FloatArray
+from pvp_ml.rl.normalize import Moments
+from pvp_ml.rl.policy import Policy
+from pvp_ml.rl.ppo import LossWeights
+from pvp_ml.rl.schedule import Progress
+from pvp_ml.selfplay.collector import Report
+from pvp_ml.selfplay.gradients import RowFacts
+from pvp_ml.selfplay.plans import LineupMix, scramble
+from pvp_ml.spec import GameSpec
+
+
+class ShardLostError(Exception):
+    """A shard died or did not answer in time; `ranks` lists them."""
+
+    def __init__(self, ranks: list[int], why: str) -> None:
+        super().__init__(f"shard {', '.join(map(str, ranks))} {why}")
+        self.ranks = ranks
+        self.why = why
+
+
+class Piece(NamedTuple):
+    """Which rows of the rollout: minibatch `part` of `parts` in this epoch; `clock` is the rollout's number."""
+
+    clock: int
+    epoch: int
+    part: int
+    parts: int
+
+
+class Shards(Protocol):
+    """All shards of a run. Lists are over the shards that took part in the last rollout, in rank order."""
+
+    blueprint: Blueprint
+    spec: GameSpec
+    count: int
+    memories: list[TraineeMemory]
+
+    def policies(self) -> dict[str, Policy]:
+        """The trainees' policies; only the trainer changes their weights."""
+
+    def initialise(self) -> None:
+        """Draw the first weights of every trainee."""
+
+    def use_mix(self, mix: LineupMix) -> None:
+        """Draw lineups of new matches from this mix."""
+
+    def collect(self, progress: Progress) -> list[Report]:
+        """A rollout from every shard, under the schedules of this moment."""
+
+    def matches_collected(self) -> int:
+        """Matches whose steps are in the last rollout: all of them, unless shards were missing."""
+
+    def add_novelty(self, coefficients: FloatArray) -> None:
+        """Pay each trainee for the unusual."""
+
+    def reward_moments(self, gamma: FloatArray) -> list[list[Moments]]:
+        """Per shard and trainee: moments of the discounted rewards."""
+
+    def finish(self, scale: FloatArray, gamma: FloatArray, lam: FloatArray) -> list[list[RowFacts]]:
+        """Advantages of all rows; per shard and trainee what is known of them."""
+
+    def normalise_advantages(self, name: str, mean: float, deviation: float) -> None:
+        """Use (advantage − mean) / deviation from now on."""
+
+    def add_gradient(
+        self, index: int, target: torch.Tensor, piece: Piece, weights: LossWeights
+    ) -> npt.NDArray[np.float64]:
+        """Add a trainee's summed gradient to `target`, shard after shard in rank order; returns the loss's sums."""
+
+    def carry(self) -> None:
+        """Learning is over: keep rows whose next decision has not come."""
+
+    def refresh(self) -> None:
+        """Weights or statistics changed outside of learning, or learning is over."""
+
+    def states(self) -> list[dict[str, Any]]:
+        """Per rank, what the next rollout depends on besides the trainees."""
+
+    def restore(self, states: Sequence[dict[str, Any]]) -> None:
+        """Continue from `states`."""
+
+    def skip_plans(self, drawn: int) -> None:
+        """Begin with later plans: each shard's first `drawn` were played before."""
+
+    def recover(self, ranks: list[int]) -> None:
+        """Start new shards for lost ones."""
+
+    def take_metrics(self) -> dict[str, float]:
+        """What there is to report since it was last asked; `time/wait_s` is always there."""
+
+    def close(self) -> None:
+        """Stop everything; safe to call twice."""
+
+
+def draw_weights(policies: dict[str, Policy], seed: int) -> None:
+    """First weights of every trainee; they depend on the run's seed alone."""
+    for i, policy in enumerate(policies.values()):
+        policy.initialise(torch.Generator().manual_seed(scramble(seed, 101, i) >> 1))
