@@ -8,10 +8,11 @@ import pytest
 
 from pvp_ml.errors import UserError
 from pvp_ml.run.config import load_config
+from pvp_ml.run.milestones import milestone_label
 from pvp_ml.run.resume import Start, warm_start
 from pvp_ml.run.store import RunStore
 from pvp_ml.run.tracking import Tracker
-from pvp_ml.run.trainer import Run, milestone_label, train
+from pvp_ml.run.trainer import Run, train
 
 STEPS = 8 * 8
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -17,19 +19,23 @@ FIRST_PORT, PORTS = 6006, 50
 RECORD = ".server.json"
 
 
-def tensorboard(*, logdir: str = "tensorboard", port: int = 0, wait: bool = False) -> None:
+def tensorboard(*, logdir: str = "tensorboard", port: int = 0, wait: bool = False, stop: bool = False) -> None:
     """Start TensorBoard on the loopback address, or say where it already runs.
 
     Args:
         logdir: where runs write their event files
         port: 0 = 6006 or the next free one
         wait: stay in the foreground until Ctrl-C
+        stop: end the one that runs
     """
     folder = Path(logdir)
+    if stop:
+        _stop(folder)
+        return
     folder.mkdir(parents=True, exist_ok=True)
-    running = _running(folder)
+    running = _recorded(folder)
     if running:
-        print(f"TensorBoard: http://127.0.0.1:{running}/")
+        print(f"TensorBoard: http://127.0.0.1:{running[1]}/")
         return
     chosen = port or _free_port()
     command = [
@@ -58,13 +64,24 @@ def tensorboard(*, logdir: str = "tensorboard", port: int = 0, wait: bool = Fals
         raise UserError(f"TensorBoard did not start; see {folder / 'server.log'}", "pip install 'pvp-ml[train]'")
 
 
-def _running(folder: Path) -> int:
-    """The port of the server that was started for this folder and still lives, or 0."""
+def _recorded(folder: Path) -> tuple[Identity, int] | None:
+    """The server that was started for this folder and still lives, with its port."""
     with contextlib.suppress(OSError, ValueError, KeyError):
         record = json.loads((folder / RECORD).read_text())
-        if Identity(int(record["pid"]), str(record["start"]), str(record["host"])).is_alive:
-            return int(record["port"])
-    return 0
+        who = Identity(int(record["pid"]), str(record["start"]), str(record["host"]))
+        if who.is_alive:
+            return who, int(record["port"])
+    return None
+
+
+def _stop(folder: Path) -> None:
+    found = _recorded(folder)
+    if found is None:
+        print(f"no TensorBoard runs for '{folder}'")
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(found[0].pid, signal.SIGTERM)
+    print(f"stopped TensorBoard on port {found[1]}")
 
 
 def _free_port() -> int:

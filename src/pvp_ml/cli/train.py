@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
-from collections.abc import Callable, Sequence
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -21,9 +26,13 @@ if TYPE_CHECKING:
 Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 
 
+Resume = Annotated[str, Parameter(alias=("--load-file", "--custom-ckpt-path"))]
+WarmStart = Annotated[str, Parameter(alias="--bootstrap-from-experiment")]
+
+
 def train(
-    *flags: Flags, preset: str = "", seeds: int = 1, detach: bool = False, resume: str = "", milestone: str = "",
-    warm_start: str = "",
+    *flags: Flags, preset: str = "", seeds: int = 1, detach: bool = False, resume: Resume = "", milestone: str = "",
+    warm_start: WarmStart = "",
 ) -> int:  # fmt: skip
     """Train an agent, or go on with a run of the same name.
 
@@ -39,8 +48,8 @@ def train(
         seeds: train so many runs one after the other, NAME-seed0, NAME-seed1, …; `pvp-ml compare` joins them
         detach: outlive the terminal; see `pvp-ml jobs`
         resume: continue from this checkpoint folder instead of the run's newest checkpoint
-        milestone: continue from this milestone of the run (`Phase1-BallTouching/025M`)
-        warm_start: begin a new run with what fits of this model or checkpoint; says what it left out
+        milestone: continue from this milestone of the run (`Phase1-BallTouching/025M`); `pick` lets you choose
+        warm_start: begin a new run with what fits of this model, checkpoint or run; says what it left out
     """
     if flags and flags[0] in ACTIONS:
         return ACTIONS[flags[0]](flags[1:])
@@ -52,7 +61,7 @@ def train(
         return train_detached(config, flags, preset, seeds)
     from pvp_ml.run.resume import Start
 
-    start = Start(resume, milestone, warm_start)
+    start = Start(resume, chosen_milestone(config, milestone), warm_start)
     if seeds == 1:
         return train_one(config, start)
     for seed in range(seeds):
@@ -61,6 +70,20 @@ def train(
         if code:
             return code
     return 0
+
+
+def chosen_milestone(config: Config, asked: str) -> str:
+    """The milestone's label; `pick` asks, on a terminal."""
+    if asked != "pick":
+        return asked
+    from pvp_ml.run.milestones import pick_milestone
+    from pvp_ml.run.store import RunStore
+
+    store = RunStore(Path(config.run.directory), config.run.name)
+    if not sys.stdin.isatty():
+        known = ", ".join(store.milestone_names()) or "none"
+        raise UserError("--milestone pick needs a terminal", f"name one; there are: {known}")
+    return pick_milestone(store, input, print)
 
 
 def train_detached(config: Config, flags: Sequence[str], preset: str, seeds: int) -> int:
@@ -74,6 +97,10 @@ def train_detached(config: Config, flags: Sequence[str], preset: str, seeds: int
     words = [*(("--preset", preset) if preset else ()), "--seeds", str(seeds), *flags, "--tracking.view", "lines"]
     job = start_detached(store, words)
     print(f"run '{job.name}' trains on its own; look: pvp-ml jobs logs {job.name} · stop: pvp-ml jobs stop {job.name}")
+    if config.tracking.tensorboard and importlib.util.find_spec("tensorboard") is not None:
+        from pvp_ml.cli.tensorboard import tensorboard
+
+        tensorboard(logdir=config.tracking.tensorboard_directory)
     return 0
 
 
@@ -115,7 +142,7 @@ def train_one(config: Config, start: Start) -> int:
     from pvp_ml.run.trainer import train as loop
 
     console = Console()
-    with open_run(config, console, start) as run:
+    with ending_on_sigterm(), open_run(config, console, start) as run:
         if not run.has_more():
             print(
                 f"run '{config.run.name}' has its {run.progress.steps:,} steps; go on with a larger --total-timesteps"
@@ -132,6 +159,23 @@ def train_one(config: Config, start: Start) -> int:
         return INTERRUPTED
     console.print(f"model: {where}\nmeasure it: pvp-ml eval --model {where}", highlight=False, soft_wrap=True)
     return 0
+
+
+@contextlib.contextmanager
+def ending_on_sigterm() -> Iterator[None]:
+    """SIGTERM ends like Ctrl-C, so that everything is closed; while it trains, the run handles both itself."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may handle signals
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def require_torch() -> None:

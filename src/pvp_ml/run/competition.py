@@ -114,9 +114,12 @@ class Competition:
                     self.join(read_bundle(path), path.stem, "target", 0)
 
     def _add_latest(self, steps: int) -> None:
-        """The newest model of another run takes the place of its older one."""
-        for config in self.config.mixture().values():
+        """The newest model of another run takes the place of its older one; `past` takes that run's whole league."""
+        for name, config in self.config.mixture().items():
             if not config.run:
+                continue
+            if name in ("past", "pfsp"):
+                self._add_league_of(config.run)
                 continue
             path = self._experiments / config.run / "model.zip"
             try:
@@ -125,6 +128,21 @@ class Competition:
                 self.join(bundle, config.run, "latest", steps)
             except UserError as error:
                 log.warning("run '%s' has no usable model yet: %s", config.run, error)
+
+    def _add_league_of(self, run: str) -> None:
+        """Every member of another run's league becomes a past member here, and so does its newest model."""
+        folder = self._experiments / run
+        found = 0
+        for path in (*sorted((folder / "league").glob("*.zip")), folder / "model.zip"):
+            try:
+                bundle = read_bundle(path)
+                steps = bundle.metadata.training.steps
+                self.join(bundle, f"{run}-{steps}", "past", steps)
+                found += 1
+            except UserError as error:
+                log.warning("%s is not taken into the league: %s", path.name, error)
+        if not found:
+            log.warning("run '%s' has no usable model yet", run)
 
     def _is_stronger(self, bundle: Bundle, frozen: Entry, build: Callable[[int], VecGame | AsyncVecGame]) -> bool:
         """Wald's sequential test, at most TEST_MOST matches; undecided means no."""

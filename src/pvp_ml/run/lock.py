@@ -77,12 +77,22 @@ class RunLock:
 
 
 def start_time(pid: int) -> str:
-    """When that process started, as the kernel counts it; empty where that cannot be asked or there is none."""
+    """When that process started, as the kernel counts it since which start of the machine; empty where that cannot be
+    asked or there is none.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    return stat.rpartition(")")[2].split()[19]
+    return f"{stat.rpartition(')')[2].split()[19]}@{_boot()}"
+
+
+def _boot() -> str:
+    """The name that the kernel gave itself when the machine started."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()[:8]
+    except OSError:
+        return ""
 
 
 def _holder(data: bytes) -> dict[str, Any]:

@@ -42,7 +42,9 @@ class MatchMetrics:
             "match/truncated": float(np.mean([o.truncated for o in self._recent])),
         }
         if seats:
-            metrics["match/reward"] = float(np.mean([o.score[s] for o, s in seats]))
+            scores = np.array([o.score[s] for o, s in seats])
+            metrics["match/reward"] = float(scores.mean())
+            metrics["match/reward_size"] = float(np.abs(scores).mean())
             metrics["match/tie_rate"] = float(np.mean([o.result[s] == TIE for o, s in seats]))
             folded = np.mean([o.signals[s] for o, s in seats], axis=0)
             metrics |= {f"signal/{k.name}": float(v) for k, v in zip(self._spec.signals, folded, strict=True)}

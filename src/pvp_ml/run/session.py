@@ -12,14 +12,21 @@ from rich.console import Console
 
 from pvp_ml.bundle import pack_bundle
 from pvp_ml.errors import UserError
+from pvp_ml.forward import Array
+from pvp_ml.run.alarms import Alarms, warn_at_start
 from pvp_ml.run.config import Config
+from pvp_ml.run.debug import Teller
+from pvp_ml.run.machine import free_bytes, threads
 from pvp_ml.run.progress import History, make_view
 from pvp_ml.run.resume import Start
+from pvp_ml.run.room import check_room
 from pvp_ml.run.store import RunStore
 from pvp_ml.run.tensorboard import TensorBoard
 from pvp_ml.run.tracking import JsonLines, Tracker
 from pvp_ml.run.trainer import Run
+from pvp_ml.run.weights_and_biases import WeightsAndBiases
 from pvp_ml.selfplay.evaluate import find_contestant
+from pvp_ml.selfplay.league import MAIN
 from pvp_ml.selfplay.tally import Evaluation
 
 log = logging.getLogger(__name__)
@@ -31,10 +38,13 @@ def open_run(config: Config, console: Console, start: Start | None = None) -> It
 
     Nothing is written before the configuration has proved that it can be played.
     """
-    for name in config.eval.opponents:
+    for name in (*config.eval.opponents, *config.eval.references):
         find_contestant(name, config.env.spec, Path.cwd())
     store = RunStore(Path(config.run.directory), config.run.name, config.run.keep_checkpoints)
+    need = check_room(config, config.env.spec, store.path)
+    warn_at_start(config, free_bytes())
     with contextlib.closing(Run(config, store, Tracker())) as run:
+        log.debug("%d shards; %s; disk %s", run.learning.shards.count, threads(), need.text())
         store.create()
         with store.lock(time.time()):
             if run.resume(start):
@@ -51,14 +61,30 @@ def attach_sinks(run: Run, console: Console) -> None:
     if tracking.tensorboard:
         folder = Path(tracking.tensorboard_directory) / run.config.run.name
         try:
-            run.tracker.add("TensorBoard", TensorBoard(folder, steps))
+            shown = (lambda: distributions(run)) if tracking.histograms else None
+            run.tracker.add("TensorBoard", TensorBoard(folder, steps, shown))
         except (UserError, OSError) as error:
             log.warning("no TensorBoard: %s; training goes on, metrics are in %s", error, run.store.metrics)
+    if tracking.wandb:
+        run.tracker.add("W&B", WeightsAndBiases(tracking.wandb, run.store.path, run.config.to_data()))
+    run.tracker.add("alarms", Alarms())
+    if tracking.debug:
+        run.tracker.add("debug", Teller(run))
     title = f"{run.config.run.name} · {run.spec.name} · {run.config.env.matches} matches"
     history = History(run.config.run.total_steps, run.config.run.max_seconds)
-    view = make_view(tracking.view, title, history, console, time.monotonic)
+    wanted = "lines" if tracking.debug and tracking.view == "auto" else tracking.view  # a live panel hides lines
+    view = make_view(wanted, title, history, console, time.monotonic)
     if view is not None:
         run.tracker.add("view", view)
+
+
+def distributions(run: Run) -> dict[str, Array]:
+    """What TensorBoard shows as histograms: the main policy's weights, and the first shard's rewards of a rollout."""
+    told = {f"weights/{name}": array for name, array in run.learning.trainees[MAIN].policy.tensors().items()}
+    own = getattr(run.learning.shards, "own", None)
+    if own is not None:
+        told["rollout/reward"] = own.collector.rollout.reward
+    return told
 
 
 def final_evaluation(run: Run) -> list[Evaluation]:

@@ -126,6 +126,8 @@ class RunStore:
             self._disk.reached("folder-synced")
             self._point_head(final)
             self._prune(final)
+            sizes = ", ".join(f"{name} {len(data):,}" for name, data in files.items())
+            log.debug("checkpoint %s: %s bytes", final.name, sizes)
         except OSError as error:
             if aside is not None:
                 self._disk.remove_folder(aside)
@@ -152,7 +154,9 @@ class RunStore:
         """The newest checkpoint that verifies; each one that was passed over is named in the log with its damage."""
         for _, _, path in sorted(self._folders(), reverse=True):
             try:
-                return load(path)
+                found = load(path)
+                log.debug("the newest checkpoint that verifies is %s", path.name)
+                return found
             except DamagedCheckpointError as damage:
                 log.warning("skipping %s: %s", path.name, damage.message)
         return None

@@ -7,7 +7,7 @@ import logging
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,6 +25,23 @@ class Point:
     rollouts: int
     seconds: float
     values: Mapping[str, float]
+
+
+CLASSIC = {
+    "episode_reward": ("match/reward", 1.0),
+    "episode_length": ("match/length", 1.0),
+    "policy_loss": ("ppo/policy_loss", 1.0),
+    "value_loss": ("ppo/value_loss", 1.0),
+    "entropy": ("ppo/entropy", 1.0),
+    "eval/win_percentage": ("eval/win_rate", 100.0),
+}
+"""Names that people know from elsewhere → (metric, factor); both are written."""
+
+
+def with_classic(values: Mapping[str, float]) -> dict[str, float]:
+    """The same values, also under the names that people know."""
+    known = {old: values[name] * factor for old, (name, factor) in CLASSIC.items() if name in values}
+    return {**values, **known}
 
 
 class Sink(Protocol):
@@ -54,6 +71,7 @@ class Tracker:
 
     def write(self, point: Point) -> None:
         """Record one point; never raises."""
+        point = replace(point, values=with_classic(point.values))
         self.last.update(point.values)
         for name, sink in list(self._sinks.items()):
             try:

@@ -39,8 +39,8 @@ from pvp_ml.run.store import RunStore
 from pvp_ml.run.tracking import Point, Tracker
 from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant
 from pvp_ml.selfplay.league import MAIN
-from pvp_ml.selfplay.tournament import reference_rating
 from pvp_ml.selfplay.tally import Evaluation
+from pvp_ml.selfplay.tournament import reference_rating
 
 log = logging.getLogger(__name__)
 

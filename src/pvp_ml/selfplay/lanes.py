@@ -60,6 +60,10 @@ class Lanes:
         self._folds = SignalFolds(spec, matches)
         self.recall = Recall(matches * spec.seats, spec.obs_size)
 
+    def plan(self, row: int) -> MatchPlan | None:
+        """The plan that this row plays; None when it rests."""
+        return self._plans.get(int(self.serial[row]))
+
     def expect(self, plans: list[MatchPlan]) -> None:
         """These plans were queued: remember them until their match stops."""
         self._plans.update((plan.serial, plan) for plan in plans)

@@ -51,7 +51,7 @@ class OpponentConfig(BaseModel):
     )
     weighting: Weighting = Field("hard", description="pfsp: hard (1−w)², even w(1−w) or linear 1−w")
     models: tuple[str, ...] = Field((), description="target: model files or scripted players, drawn alike")
-    run: str = Field("", description="latest: the run whose newest model it is; empty = this run")
+    run: str = Field("", description="latest, past, pfsp: the run whose newest model or league it is; empty = this one")
 
     @model_validator(mode="before")
     @classmethod

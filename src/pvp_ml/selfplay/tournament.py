@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -14,7 +14,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.match import AsyncVecGame, VecGame
 from pvp_ml.selfplay.evaluate import Contestant, evaluate
 from pvp_ml.selfplay.ratings import ANCHOR_RATING, Strength, bradley_terry
-from pvp_ml.selfplay.tally import Tally
+from pvp_ml.selfplay.tally import Evaluation, Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +66,14 @@ def play_tournament(
     scripted = [contestant.name for contestant in contestants if contestant.bot]
     fitted = bradley_terry(names, points, {scripted[0]: ANCHOR_RATING} if scripted else None)
     return Tournament(names, points, tuple(sorted(fitted, key=lambda s: -s.rating)))
+
+
+def reference_rating(reports: Mapping[str, Evaluation], references: Mapping[str, float]) -> float:
+    """The rating of whoever played these evaluations as the first, given the references' known ratings."""
+    names = ("", *references)
+    points = np.zeros((len(names), len(names)))
+    for j, name in enumerate(references, 1):
+        total = reports[name].total
+        points[0, j] = total.wins + 0.5 * total.ties
+        points[j, 0] = total.losses + 0.5 * total.ties
+    return next(strength.rating for strength in bradley_terry(names, points, references) if strength.name == "")
