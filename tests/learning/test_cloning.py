@@ -14,7 +14,7 @@ from pvp_ml.network import NetworkConfig
 from pvp_ml.recording import Recording, join, read_recording, write_recording
 from pvp_ml.rl.bc import CloneConfig, clone
 from pvp_ml.rl.policy import Policy
-from pvp_ml.run.resume import warm_start
+from pvp_ml.run.resume import Start, warm_start
 from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant
 from pvp_ml.selfplay.record import record
 
@@ -139,7 +139,7 @@ def test_ppo_from_a_clone_with_warm_up_and_teacher_does_not_fall_below_it(tmp_pa
         "normalize_rewards": False, "teacher": {"weight": 0.1, "model": str(path)}, "freeze": ("actor/0/",),
     }  # fmt: skip
     session = Session("connect4", 64, ppo, {"trunk": (64, 64)})
-    assert warm_start(session.trainee, str(path)) == []
+    assert warm_start(session.trainee, Start(warm_start=str(path))) == []
     session.learning.shards.call("refresh")
     start = score(session.policy)
     trunk = session.policy.tensors()["actor/0/weight"].copy()

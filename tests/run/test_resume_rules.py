@@ -78,7 +78,7 @@ def test_warm_start_takes_what_fits_and_names_the_rest(trained):
     source = str(RunStore(trained, "r").milestones / "256")
     with opened(trained, 6, "--network.trunk", "[8, 4]", name="bigger") as run:
         trainee = run.learning.trainees["main"]
-        left = warm_start(trainee, source)
+        left = warm_start(trainee, Start(warm_start=source))
         kept = trainee.policy.tensors()["actor/0/weight"].copy()
         assert any(line.startswith("head/weight") for line in left)
         assert not any(line.startswith("actor/0") for line in left)

@@ -32,7 +32,7 @@ WarmStart = Annotated[str, Parameter(alias="--bootstrap-from-experiment")]
 
 def train(
     *flags: Flags, preset: str = "", seeds: int = 1, detach: bool = False, resume: Resume = "", milestone: str = "",
-    warm_start: WarmStart = "",
+    warm_start: WarmStart = "", bc_model: str = "",
 ) -> int:  # fmt: skip
     """Train an agent, or go on with a run of the same name.
 
@@ -50,18 +50,22 @@ def train(
         resume: continue from this checkpoint folder instead of the run's newest checkpoint
         milestone: continue from this milestone of the run (`Phase1-BallTouching/025M`); `pick` lets you choose
         warm_start: begin a new run with what fits of this model, checkpoint or run; says what it left out
+        bc_model: begin a new run with this clone (`pvp-ml bc train`), all but its value head; it is also the teacher
+            (`ppo.teacher.weight`); let the critic catch up with `ppo.critic_warmup`
     """
     if flags and flags[0] in ACTIONS:
         return ACTIONS[flags[0]](flags[1:])
     from pvp_ml.run.config import load_config
 
+    if bc_model:
+        flags = (*flags, "--ppo.teacher.model", bc_model)
     config = load_config(preset, flags, Path.cwd())
     require_torch()
     if detach:
         return train_detached(config, flags, preset, seeds)
     from pvp_ml.run.resume import Start
 
-    start = Start(resume, chosen_milestone(config, milestone), warm_start)
+    start = Start(resume, chosen_milestone(config, milestone), warm_start, bc_model)
     if seeds == 1:
         return train_one(config, start)
     for seed in range(seeds):

@@ -18,6 +18,7 @@ from pvp_ml import places
 from pvp_ml.bundle import read_bundle
 from pvp_ml.errors import UserError
 from pvp_ml.forward import Array
+from pvp_ml.network import is_critic
 from pvp_ml.rl.trainee import Trainee
 from pvp_ml.run.config import Config
 from pvp_ml.run.store import Checkpoint, RunStore, load
@@ -30,6 +31,12 @@ class Start:
     checkpoint: str = ""
     milestone: str = ""
     warm_start: str = ""
+    bc_model: str = ""  # a warm start from a clone: everything but the critic, which has to learn anew
+
+    @property
+    def source(self) -> str:
+        """What a new run begins with; empty = fresh weights."""
+        return self.bc_model or self.warm_start
 
 
 def find_checkpoint(store: RunStore, start: Start) -> Checkpoint | None:
@@ -63,9 +70,12 @@ def differences(files: Mapping[str, bytes], config: Config) -> list[str]:
     return changed
 
 
-def warm_start(trainee: Trainee, name: str) -> list[str]:
+def warm_start(trainee: Trainee, start: Start) -> list[str]:
     """Copy the weights and statistics that fit from a bundle or a checkpoint folder; returns what was left out."""
+    name = start.source
     weights, statistics = _read(name)
+    if start.bc_model:
+        weights = {key: array for key, array in weights.items() if not is_critic(key)}
     left = []
     for target, source in ((trainee.policy.tensors(), weights), (trainee.policy.normalizer, statistics)):
         for key, array in target.items():

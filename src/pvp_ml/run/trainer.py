@@ -107,8 +107,8 @@ class Run:
         start = start or Start()
         checkpoint = find_checkpoint(self.store, start)
         if checkpoint is None:
-            if start.warm_start:
-                for left in warm_start(self.learning.trainees[MAIN], start.warm_start):
+            if start.source:
+                for left in warm_start(self.learning.trainees[MAIN], start):
                     log.info("warm start left out %s", left)
                 self.learning.shards.refresh()
             return False
