@@ -10,7 +10,7 @@ import pytest
 
 from pvp_ml.cli import run
 from pvp_ml.games import registry
-from pvp_ml.run.tracking import read_metrics
+from pvp_ml.run.tracking import CLASSIC, read_metrics
 
 ROOT = Path(__file__).parent.parent
 SMALL = {
@@ -48,11 +48,13 @@ def rows() -> dict[str, re.Pattern[str]]:
 
 def test_the_metrics_page_is_the_truth(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    mixture = ["--self-play.opponents", "{self: 0.5, random: 0.5}", "--ppo.magnet.weight", "0.1", "--win-head"]
+    mixture = ["--self-play.opponents", "{self: 0.5, random: 0.5}", "--ppo.magnet.weight", "0.1", "--win-head",
+               "--eval.references", "{random: 1000}"]  # fmt: skip
     words = ["train", "--game", "connect4", "--name", "a", *mixture, *shlex.split(SMALL["train"])]
     assert run(words) == 0
     written = {name for point in read_metrics(tmp_path / "experiments/a/metrics.jsonl") for name in point}
     written -= {"steps", "rollouts", "seconds"}
+    assert set(CLASSIC) <= written
     page = rows()
     assert sorted(name for name in written if not any(row.fullmatch(name) for row in page.values())) == []
     absent = {name for name, row in page.items() if not any(row.fullmatch(metric) for metric in written)}
