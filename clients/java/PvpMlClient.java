@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -21,7 +22,7 @@ import java.util.Map;
  * }
  * }</pre>
  *
- * Not for several threads at once. A lost connection is opened again by the next question. From a shell:
+ * Not for several threads at once. A connection that the server closed meanwhile is opened again. From a shell:
  * {@code java PvpMlClient.java HOST PORT MODEL 0.5,1,0 110,11}
  */
 public final class PvpMlClient implements AutoCloseable {
@@ -86,16 +87,28 @@ public final class PvpMlClient implements AutoCloseable {
         StringBuilder text = new StringBuilder();
         write(text, sent);
         text.append('\n');
+        byte[] question = text.toString().getBytes(StandardCharsets.UTF_8);
+        boolean isOld = socket != null;
         String line;
         try {
-            connect();
-            socket.getOutputStream().write(text.toString().getBytes(StandardCharsets.UTF_8));
-            line = readLine();
-        } catch (IOException error) {
+            line = exchange(question);
+        } catch (SocketTimeoutException error) {
             close();
             throw error;
+        } catch (IOException error) {
+            close();
+            if (!isOld) {
+                throw error;
+            }
+            line = exchange(question); // closed for idleness, most likely: ask anew
         }
         return toAnswer(new Parser(line).object());
+    }
+
+    private String exchange(byte[] question) throws IOException {
+        connect();
+        socket.getOutputStream().write(question);
+        return readLine();
     }
 
     @Override

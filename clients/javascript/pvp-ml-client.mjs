@@ -6,7 +6,8 @@
 //   const { action } = await client.predict({ model: "nh-core", obs: [[…]], actionMasks: [[…], …] });
 //   client.close();
 //
-// Questions may be asked before earlier ones are answered. Options: { token, timeoutMs = 5000 }.
+// Questions may be asked before earlier ones are answered. Options: { token, timeoutMs = 5000 }. A connection that the
+// server closed while nothing was asked is opened again by the next question.
 // From a shell: node pvp-ml-client.mjs tcp://127.0.0.1:9999 MODEL 0.5,1,0 110,11 [TOKEN]
 
 /** The server said no; `code` is stable, see docs/protocols.md. */
@@ -23,24 +24,37 @@ export class PvpMlClient {
   #waiting = new Map();
   #nextId = 1;
   #options;
+  #url;
+  #isOpen = false;
+  #opening = null;
 
-  constructor(options) {
+  constructor(url, options) {
+    this.#url = url;
     this.#options = { token: "", timeoutMs: 5000, ...options };
   }
 
   static async connect(url, options = {}) {
-    const client = new PvpMlClient(options);
-    const { protocol, hostname, port } = new URL(url);
-    if (protocol === "tcp:") {
-      await client.#openTcp(hostname, Number(port || 9999));
-    } else {
-      await client.#openWebSocket(url);
-    }
+    const client = new PvpMlClient(url, options);
+    await client.#open();
     return client;
   }
 
+  async #open() {
+    const { protocol, hostname, port } = new URL(this.#url);
+    if (protocol === "tcp:") {
+      await this.#openTcp(hostname, Number(port || 9999));
+    } else {
+      await this.#openWebSocket(this.#url);
+    }
+    this.#isOpen = true;
+  }
+
   /** One decision. `request`: obs [frame][feature], actionMasks [head][choice], model, deterministic, returnProbs, … */
-  predict(request) {
+  async predict(request) {
+    if (!this.#isOpen) {
+      this.#opening ??= this.#open().finally(() => (this.#opening = null));
+      await this.#opening;
+    }
     const id = this.#nextId++;
     const { token, timeoutMs } = this.#options;
     return new Promise((resolve, reject) => {
@@ -102,6 +116,7 @@ export class PvpMlClient {
   }
 
   #lost(error) {
+    this.#isOpen = false;
     for (const id of [...this.#waiting.keys()]) this.#settle(id, null, error);
   }
 }

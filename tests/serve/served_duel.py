@@ -30,7 +30,7 @@ SPEC = GameSpec(
     rewards=(RewardTerm("win"),),
     max_steps=10,
 )
-PATIENT = replace(Limits(), deadline_s=20.0)  # tests run on busy machines
+PATIENT = replace(Limits(), deadline_s=20.0, wait_s=20.0)  # tests run on busy machines
 NETWORKS = {
     "plain": NetworkConfig(trunk=(16, 16)),
     "deep": NetworkConfig(trunk=(16,), heads="mlp", head_layers=(8,), win_head=True, frames=(0, 1)),

@@ -3,10 +3,11 @@
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from served_duel import MASKS, OBS, running
+from served_duel import MASKS, OBS, PATIENT, running
 
 from pvp_ml.serve.client import Client
 
@@ -60,3 +61,20 @@ def test_javascript_over_a_websocket(server):
     except subprocess.CalledProcessError:
         pytest.skip("this Node has no WebSocket")
     assert json.loads(action.removeprefix("action ")) == expected(server).action and same == "same true"
+
+
+@pytest.mark.skipif(NODE is None, reason="no Node here")
+def test_javascript_connects_again_after_it_was_closed_for_idleness(models_dir, tmp_path):
+    script = tmp_path / "idle.mjs"
+    script.write_text(
+        f"import {{ PvpMlClient }} from {json.dumps((CLIENTS / 'javascript' / 'pvp-ml-client.mjs').as_uri())};\n"
+        "const client = await PvpMlClient.connect(process.argv[2]);\n"
+        f"const request = {json.dumps({'model': 'plain', 'obs': [OBS], 'actionMasks': MASKS})};\n"
+        "const ask = () => Promise.all([1, 2].map(() => client.predict(request)));\n"
+        "await ask();\n"
+        "await new Promise((resolve) => setTimeout(resolve, 2500));\n"
+        "console.log((await ask()).length);\n"
+        "client.close();\n"
+    )
+    with running(models_dir=models_dir, limits=replace(PATIENT, idle_s=0.3)) as server:
+        assert run(NODE, str(script), f"tcp://127.0.0.1:{server.ports[0]}") == ["2"]

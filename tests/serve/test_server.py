@@ -165,21 +165,29 @@ def test_one_connection_too_many_is_told_so(models_dir):
 
 
 def test_late_lines_and_idle_clients_are_shown_out(models_dir):
-    limits = replace(PATIENT, connections=4, line_s=0.2, idle_s=0.5)
+    limits = replace(PATIENT, line_s=0.2, idle_s=0.5)
     with running(models_dir=models_dir, limits=limits) as server:
         slow = socket.create_connection(("127.0.0.1", server.ports[0]), 10)
         slow.sendall(b'{"model": "pl')
         assert json.loads(slow.makefile().readline())["error"]["code"] == "timeout"
-        idle = [socket.create_connection(("127.0.0.1", server.ports[0]), 10) for _ in range(2)]
-        assert json.loads(idle[0].makefile().readline())["error"]["code"] == "timeout"
-        for one in (slow, *idle):
+        idle = socket.create_connection(("127.0.0.1", server.ports[0]), 10)
+        assert idle.recv(100) == b""  # no line: it would be taken for the answer to the next question
+        with Client(port=server.ports[0]) as client:
+            assert client.predict(OBS, MASKS, model="plain").action
+            until(lambda: not server.gate.open)
+            assert client.predict(OBS, MASKS, model="plain").action  # asked again on a new connection
+        for one in (slow, idle):
             one.close()
-    with running(models_dir=models_dir, limits=replace(limits, connections=64)) as server:
-        patient = Client(port=server.ports[0])
-        assert patient.predict(OBS, MASKS, model="plain").action
-        time.sleep(2.2)  # nobody else needs the place
-        assert patient.predict(OBS, MASKS, model="plain").action
-        patient.close()
+
+
+def test_idle_clients_stay_when_the_server_is_told_so(models_dir):
+    with (
+        running(models_dir=models_dir, limits=replace(PATIENT, idle_s=0.0)) as server,
+        Client(port=server.ports[0]) as client,
+    ):
+        assert client.predict(OBS, MASKS, model="plain").action
+        time.sleep(2.2)
+        assert len(server.gate.open) == 1
 
 
 def test_a_client_that_never_reads_does_not_grow_the_server(models_dir):
@@ -243,9 +251,37 @@ def test_engine_rejects_beyond_the_queue(engine):
     for _ in range(5):
         submit(engine, answers)
     assert engine.is_full
-    with pytest.raises(WireError, match="5 requests are waiting, the limit is 5"):
+    with pytest.raises(WireError, match="5 requests are waiting, 1 ms of work"):
         submit(engine, answers)
     engine.clock.run()
+    submit(engine, answers)
+
+
+def test_engine_rejects_what_would_wait_too_long(engine):
+    """Ten milliseconds a request: at 40 ms of patience four may wait, whatever the queue could hold."""
+    engine.limits = replace(engine.limits, queue=100, batch=1, wait_s=0.04)
+    plain, answers = engine.models["plain"], []
+
+    class Slow:
+        name, memory, check = "plain", 0, plain.check
+
+        def run(self, tasks):
+            engine.clock.now += 0.01 * len(tasks)
+            return plain.run(tasks)
+
+    engine.put(Slow())
+    for _ in range(40):  # it learns the pace
+        submit(engine, answers, deadlineMs=1e6)
+        engine.clock.run()
+    accepted = 0
+    while not engine.is_full:
+        submit(engine, answers)
+        accepted += 1
+    assert accepted == 5  # four wait, the first of them is next
+    with pytest.raises(WireError, match="5 requests are waiting, 50 ms of work"):
+        submit(engine, answers)
+    for _ in range(3):
+        engine.clock.run()
     submit(engine, answers)
 
 

@@ -87,7 +87,7 @@ def to_config(options: ServeOptions) -> ServeConfig:
     limits = replace(
         Limits(),
         deadline_s=options.deadline_ms / 1000.0,
-        wait_s=0.4 * options.deadline_ms / 1000.0,
+        wait_s=0.35 * options.deadline_ms / 1000.0,
         connections=options.max_connections,
         idle_s=options.idle_timeout,
     )

@@ -3,7 +3,8 @@
     with Client("127.0.0.1", 9999) as client:
         action = client.predict(obs, masks, model="nh-core").action
 
-Needs numpy-free lists or anything with `tolist()`. A lost connection is opened again by the next question.
+Needs numpy-free lists or anything with `tolist()`. A connection that the server closed while nothing was asked is
+opened again; what a model with memory remembered of it is gone.
 """
 
 from __future__ import annotations
@@ -103,14 +104,19 @@ class Client:
 
     def ask(self, request: Request) -> Answer:
         """Send a request and wait for its answer."""
+        is_old = self._socket is not None
         try:
-            connection = self._connect()
-            connection.sendall(encode_request(request))
-            line = self._read_line(connection)
+            return read_reply(self._exchange(request))[0]
         except OSError as error:
             self.close()
+            if is_old and isinstance(error, ConnectionError):  # closed for idleness, most likely: ask anew
+                return self.ask(request)
             raise Lost(f"no answer from {self._address[0]}:{self._address[1]}: {error}", "is it running?") from error
-        return read_reply(line)[0]
+
+    def _exchange(self, request: Request) -> bytes:
+        connection = self._connect()
+        connection.sendall(encode_request(request))
+        return self._read_line(connection)
 
     def close(self) -> None:
         """Hang up; the next question connects again."""

@@ -2,7 +2,8 @@
 
 A batch is whatever is waiting when the event loop comes round, up to a limit: no request ever waits for company, and
 the busier the server, the larger its batches. Everything runs on the loop's own thread; a batch is cut to a few
-milliseconds, so that reading, rejecting and health checks stay prompt.
+milliseconds, so that reading, rejecting and health checks stay prompt. What a request would have to wait follows from
+how many are queued and from the pace at which they were served lately; when that is too long, it is refused at once.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ log = logging.getLogger(__name__)
 
 LATENCY_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 _FIRST_GUESS_S = 0.0002  # per row, until measured
+_PACE_MEMORY = 0.2  # share of the newest turn in the pace
 _GOLDEN, _WORD = 0x9E3779B97F4A7C15, (1 << 64) - 1  # keys step through all words; the sampler's noise mixes them
 
 Memories = dict[str, FloatArray]
@@ -71,30 +73,43 @@ class Engine:
         self._schedule = schedule
         self._is_scheduled = False
         self._key = (seed * _GOLDEN) & _WORD
+        self._pace: dict[Model, float] = {}  # seconds per request while they queue, all work of the thread included
+        self._busy_since: float | None = None  # end of the last turn, if it left requests behind
         self.queued = 0
 
     def put(self, model: Model) -> None:
         """Serve this model from now on; requests that already wait for one of the same name still get the old one."""
         self.remove(model.name)
         self.models[model.name] = model
-        self._cost[model] = _FIRST_GUESS_S
+        self._cost[model] = self._pace[model] = _FIRST_GUESS_S
 
     def remove(self, name: str) -> None:
         """Stop serving a name."""
         model = self.models.pop(name, None)
         if model is not None:
             self._cost.pop(model)
+            self._pace.pop(model)
 
     @property
     def is_full(self) -> bool:
         """Whether the next request would be rejected: reject it before reading it."""
-        return self.queued >= self.limits.queue
+        return self.queued >= self.limits.queue or self.backlog_s > self.limits.wait_s
+
+    @property
+    def backlog_s(self) -> float:
+        """How long a request would wait behind those that are queued."""
+        return sum(len(queue) * self._pace.get(model, _FIRST_GUESS_S) for model, queue in self._queues.items())
+
+    @property
+    def overload(self) -> str:
+        """What a client is told that comes too much."""
+        return f"{self.queued} requests are waiting, {self.backlog_s * 1000:.0f} ms of work; try again"
 
     def submit(self, request: Request, memories: Memories | None, done: Done) -> None:
         """Queue a request; raises WireError when it cannot be accepted."""
         model = self._model(request.model)
         if self.is_full:
-            raise WireError("overloaded", f"{self.queued} requests are waiting, the limit is {self.limits.queue}")
+            raise WireError("overloaded", self.overload)
         self._key = (self._key + _GOLDEN) & _WORD
         task = model.check(request, self._key)
         if model.memory and memories is not None:
@@ -128,15 +143,27 @@ class Engine:
     def _flush(self) -> None:
         """One batch per model; comes back when more is waiting."""
         self._is_scheduled = False
+        started = self._clock() if self._busy_since is None else self._busy_since
+        served: dict[Model, tuple[int, float]] = {}
         for model, queue in list(self._queues.items()):
             batch = self._take(model, queue)
             if not queue:
                 del self._queues[model]
             if batch:
-                self._run(model, batch)
+                served[model] = len(batch), self._run(model, batch)
+        self._keep_pace(served, self._clock() - started)
+        self._busy_since = self._clock() if self.queued else None
         if self.queued and not self._is_scheduled:
             self._is_scheduled = True
             self._schedule(self._flush)
+
+    def _keep_pace(self, served: dict[Model, tuple[int, float]], taken: float) -> None:
+        """A turn took this long: share it among the models by what their batches (rows, seconds) took."""
+        total = sum(seconds for _, seconds in served.values())
+        for model, (rows, seconds) in served.items():
+            if model in self._pace:
+                share = seconds / total if total > 0.0 else 1.0 / len(served)
+                self._pace[model] += _PACE_MEMORY * (taken * share / rows - self._pace[model])
 
     def _take(self, model: Model, queue: deque[_Waiting]) -> list[_Waiting]:
         """The next batch; those that waited too long are answered on the way."""
@@ -152,7 +179,8 @@ class Engine:
                 batch.append(waiting)
         return batch
 
-    def _run(self, model: Model, batch: list[_Waiting]) -> None:
+    def _run(self, model: Model, batch: list[_Waiting]) -> float:
+        """Answer a batch; returns the seconds that the model took."""
         started = self._clock()
         try:
             answers = model.run([waiting.task for waiting in batch])
@@ -161,13 +189,15 @@ class Engine:
         except Exception:  # one model's fault must not end the connections of all others
             log.exception("model '%s' failed on a batch of %d", model.name, len(batch))
             answers = [WireError("internal", f"model '{model.name}' failed; see the server's log")] * len(batch)
-        per_row = (self._clock() - started) / len(batch)
+        taken = self._clock() - started
+        per_row = taken / len(batch)
         if model in self._cost:  # rises slowly: one batch that the machine interrupted says little
             self._cost[model] = max(1e-6, min(per_row, 1.1 * self._cost[model]))
         self.metrics.batches += 1
         self.metrics.rows += len(batch)
         for waiting, answer in zip(batch, answers, strict=True):
             self._finish(waiting, answer)
+        return taken
 
     def _finish(self, waiting: _Waiting, answer: Answer | WireError) -> None:
         request = waiting.task.request

@@ -81,7 +81,7 @@ class HttpSide:
         """Read and answer one request; True when the connection stays open."""
         limits = self._gate.limits
         try:
-            raw = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), limits.idle_s)
+            raw = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), limits.idle_s or None)
         except asyncio.LimitOverrunError as error:
             raise HttpError(431, f"the head may have {MAX_HEAD_BYTES} bytes") from error
         head = parse_head(raw)
@@ -147,7 +147,7 @@ class HttpSide:
 
         try:
             if self._engine.is_full:
-                raise WireError("overloaded", f"{self._engine.queued} requests are waiting; try again")
+                raise WireError("overloaded", self._engine.overload)
             request, is_known = self._gate.admit(decode_request(text), is_known)
             self._engine.submit(request, memories, done)
         except WireError as error:
@@ -170,8 +170,8 @@ class HttpSide:
         limits, memories = self._gate.limits, Memories()
         try:
             while True:
-                wait = asyncio.wait_for(read_message(reader, writer, limits.message_bytes), 60 * limits.idle_s)
-                text = await wait
+                message = read_message(reader, writer, limits.message_bytes)
+                text = await asyncio.wait_for(message, limits.idle_s or None)
                 if text is None:
                     writer.write(close_frame(1000))
                     return

@@ -17,13 +17,14 @@ class Limits:
     message_bytes: int = 1 << 20
     in_flight: int = 64  # requests of one connection that wait for their answer; more are left in its socket
     line_s: float = 10.0  # from the first byte of a message to its last
-    idle_s: float = 60.0  # without any message; enforced once half of the connections are taken
+    idle_s: float = 60.0  # without any message; 0 = for ever
     unsent_bytes: int = 1 << 20  # answers that a client does not collect
     unsent_s: float = 10.0
     deadline_s: float = 0.1  # a request that waits longer is answered with an error instead
     batch: int = 64
     batch_s: float = 0.003  # a batch is cut so that it keeps the event loop busy for about this long
     queue: int = 128
+    wait_s: float = 0.035  # requests that would wait longer than this behind the others are refused at once
 
 
 def is_loopback(host: str) -> bool:

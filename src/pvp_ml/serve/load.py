@@ -1,4 +1,6 @@
-"""Load for a line server: clients that each wait for their answer before they ask again; for benchmarks and tests."""
+"""Load for a line server, for benchmarks and tests: clients that wait for their answer before they ask again (closed
+loop), and questions that come at a given rate whatever the server does (open loop).
+"""
 
 from __future__ import annotations
 
@@ -87,3 +89,59 @@ def closed_loop(port: int, lines: list[bytes], clients: int, seconds: float, pid
     for asker in askers:
         asker.socket.close()
     return Load(len(latencies), errors, wall, cpu, np.sort(np.array(latencies)))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLoad:
+    """What became of questions at a given rate. Latencies in seconds, sorted."""
+
+    accepted_s: npt.NDArray[np.float64]
+    rejected_s: npt.NDArray[np.float64]
+    other: int  # errors that are not rejections
+    unsent: int  # due while every connection waited for an answer
+    wall_s: float
+
+    @property
+    def answered_per_second(self) -> float:
+        """Answers of any kind."""
+        return (len(self.accepted_s) + len(self.rejected_s) + self.other) / self.wall_s
+
+
+def open_loop(port: int, line: bytes, clients: int, rate: float, seconds: float) -> OpenLoad:
+    """`rate` questions a second, each over a connection that has nothing under way; for `seconds`, then half a second
+    for the answers that are still missing.
+    """
+    idle = [_Asker(port, line) for _ in range(clients)]
+    everyone = list(idle)
+    accepted: list[float] = []
+    rejected: list[float] = []
+    asked = other = unsent = 0
+    with selectors.DefaultSelector() as ready:
+        for asker in everyone:
+            ready.register(asker.socket, selectors.EVENT_READ, asker)
+        started = time.perf_counter()
+        end = started + seconds
+        while (now := time.perf_counter()) < end + 0.5 and (now < end or len(idle) < clients):
+            for _ in range(asked, int((min(now, end) - started) * rate)):
+                asked += 1
+                if idle:
+                    idle.pop().ask()
+                else:
+                    unsent += 1
+            pause = started + (asked + 1) / rate - now if now < end else 0.05
+            for key, _ in ready.select(max(0.0, pause)):
+                asker = key.data
+                asker.left += asker.socket.recv(1 << 16)
+                if asker.left.endswith(b"\n"):
+                    taken = time.perf_counter() - asker.sent
+                    if asker.left.startswith(b'{"error"'):
+                        is_rejection = b'"overloaded"' in asker.left
+                        other += not is_rejection
+                        rejected.extend([taken] * is_rejection)
+                    else:
+                        accepted.append(taken)
+                    asker.left = b""
+                    idle.append(asker)
+    for asker in everyone:
+        asker.socket.close()
+    return OpenLoad(np.sort(np.array(accepted)), np.sort(np.array(rejected)), other, unsent, seconds)

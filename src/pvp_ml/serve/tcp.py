@@ -174,7 +174,7 @@ class LineConnection(asyncio.Protocol):
                 self._refuse(WireError("bad_json", "this port speaks JSON lines; HTTP is on the side port"), slot)
                 return
             if self._engine.is_full:
-                raise WireError("overloaded", f"{self._engine.queued} requests are waiting; try again")
+                raise WireError("overloaded", self._engine.overload)
             request, self._is_known = self._gate.admit(decode_request(text), self._is_known)
             self._engine.submit(request, self._memories, lambda data: self._answer(slot, data))
         except WireError as error:
@@ -236,21 +236,18 @@ class LineConnection(asyncio.Protocol):
                 self._read_lines()
 
     def close_if_late(self, now: float) -> None:
-        """Called every second: end messages that never end, clients that never read, and idle ones when it is full."""
+        """Called every second: end messages that never end, clients that never read, and idle ones.
+
+        An idle client is not told: a line that nobody asked for would be taken for the answer to its next question.
+        """
         if self._transport is None or self._is_closing:
             return
         if self._stuck_since is not None and now - self._stuck_since > self._limits.unsent_s:
             self._transport.abort()
         elif self._line_since is not None and not self._slots and now - self._line_since > self._limits.line_s:
             self._refuse(WireError("timeout", f"the message was not finished within {self._limits.line_s:.0f} s"))
-        elif (
-            now - self._last_message > self._limits.idle_s
-            and not self._slots
-            and 2 * len(self._gate.open) >= self._limits.connections
-        ):
-            self._refuse(
-                WireError("timeout", f"no message for {self._limits.idle_s:.0f} s while others need the place")
-            )
+        elif self._limits.idle_s and not self._slots and now - self._last_message > self._limits.idle_s:
+            self._transport.close()
 
     def close(self) -> None:
         """The server ends: send what is ready."""
