@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import statistics
@@ -15,11 +16,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pvp_ml.bundle import make_bundle, model_name, read_metadata, write_bundle
+from pvp_ml.bundle import make_bundle, model_name, read_bundle, read_metadata, write_bundle
 from pvp_ml.cli.bench import BASELINES, AsJson, check
+from pvp_ml.cli.serve import EngineName, runtimes
 from pvp_ml.games import registry
 from pvp_ml.network import NetworkConfig, normalizer_shapes, tensor_shapes
+from pvp_ml.serve import onnx_runtime
 from pvp_ml.serve.load import Load, closed_loop
+from pvp_ml.serve.runtimes import seconds_per_call
 from pvp_ml.spec import Interface
 
 EAGER = BASELINES / "eager_torch_server.py"
@@ -28,12 +32,13 @@ SHAPES = {
     "ancestor": NetworkConfig(trunk=(512, 512), critic="separate", heads="mlp", head_layers=(128, 128)),
 }
 JUDGED = 16  # clients of the headline figure
-_SERVE = "from pvp_ml.cli.serve import *; serve(ServeOptions(model=({!r},), port=0))"
+_SERVE = "from pvp_ml.cli.serve import *; serve(ServeOptions(model=({!r},), port=0, engine={!r}))"
+_COMPARED = (1, 4, 16, 64)  # rows at which the engines themselves are compared
 
 
-def serve(*, game: str = "nh", network: Literal["default", "ancestor"] = "default", model: Path | None = None,
+def serve(*, game: str = "nh", network: Literal["default", "ancestor", "both"] = "both", model: Path | None = None,
           clients: Sequence[int] = (1, JUDGED, 64), seconds: float = 2.0, repeats: int = 3,
-          as_json: AsJson = False) -> None:  # fmt: skip
+          engine: EngineName = "auto", as_json: AsJson = False) -> None:  # fmt: skip
     """Clients that ask again as soon as they are answered: requests per second of the server's processor time.
 
     Args:
@@ -43,22 +48,48 @@ def serve(*, game: str = "nh", network: Literal["default", "ancestor"] = "defaul
         clients: how many at once; may be given several times
         seconds: per repeat
         repeats: how often, the two servers in turn
+        engine: as in `pvp-ml serve`
         as_json: print one JSON object
     """
     check(min(clients), seconds, repeats)
+    results = []
     with tempfile.TemporaryDirectory() as folder:
-        path = model or _random_model(Path(folder) / f"{network}.zip", game, SHAPES[network])
-        rows = _measure(path, clients, seconds, repeats)
-    result = _summary(f"serve/{model_name(path)}", rows, repeats)
+        shapes = SHAPES if network == "both" else {network: SHAPES[network]}
+        paths = [model] if model else [_random_model(Path(folder) / f"{n}.zip", game, s) for n, s in shapes.items()]
+        for path in paths:
+            rows = _measure(path, engine, clients, seconds, repeats)
+            results.append({**_summary(f"serve/{model_name(path)}", rows, repeats), "engines": _engines(path)})
     if as_json:
-        print(json.dumps(result))
+        print(json.dumps({**results[0], "networks": results}))
         return
-    for row in rows:
+    for result in results:
+        _print(result)
+
+
+def _print(result: dict[str, Any]) -> None:
+    print(result["metric"])
+    for row in result["table"]:
         for who in ("ours", "eager"):
             if row[who]:
                 print(f"{row['clients']:>4} clients, {who}: " + ", ".join(f"{k} {v:,}" for k, v in row[who].items()))
+    for name, costs in result["engines"].items():
+        print(f"  {name:>6}: " + ", ".join(f"{cost} µs a row at {rows}" for rows, cost in costs.items()))
     if result["ratio"]:
         print(f"{result['ratio']:.1f} × the eager server at {result['clients']} clients")
+
+
+def _engines(path: Path) -> dict[str, dict[str, float]]:
+    """Engine → rows → microseconds a row, of every engine that is installed."""
+    bundle = read_bundle(path)
+    names: list[EngineName] = ["numpy"]
+    names += ["onnx"] if onnx_runtime.is_available() else []
+    names += ["torch"] if importlib.util.find_spec("torch") is not None else []
+    found: dict[str, dict[str, float]] = {}
+    for name in names:
+        (kind,) = runtimes(name)
+        runtime = kind.make(bundle)
+        found[name] = {str(n): round(seconds_per_call(runtime, bundle, n) / n * 1e6, 1) for n in _COMPARED}
+    return found
 
 
 def _random_model(path: Path, game: str, network: NetworkConfig) -> Path:
@@ -81,9 +112,11 @@ def _lines(name: str, interface: Interface) -> list[bytes]:
     return [json.dumps({"model": name, "obs": [row], "actionMasks": masks}).encode() + b"\n" for row in rows]
 
 
-def _measure(path: Path, clients: Sequence[int], seconds: float, repeats: int) -> list[dict[str, Any]]:
+def _measure(
+    path: Path, engine: EngineName, clients: Sequence[int], seconds: float, repeats: int
+) -> list[dict[str, Any]]:
     lines = _lines(model_name(path), read_metadata(path)[1])
-    commands = {"ours": [sys.executable, "-c", _SERVE.format(str(path))]}
+    commands = {"ours": [sys.executable, "-c", _SERVE.format(str(path), engine)]}
     if EAGER.is_file():
         commands["eager"] = [sys.executable, str(EAGER), str(path), "0"]
     loads: dict[tuple[str, int], list[Load]] = {}

@@ -163,7 +163,9 @@ class Engine:
         for model, (rows, seconds) in served.items():
             if model in self._pace:
                 share = seconds / total if total > 0.0 else 1.0 / len(served)
-                self._pace[model] += _PACE_MEMORY * (taken * share / rows - self._pace[model])
+                pace = self._pace[model]
+                now = min(taken * share / rows, 2.0 * pace)  # one turn that the machine interrupted says little
+                self._pace[model] += _PACE_MEMORY * (now - pace)
 
     def _take(self, model: Model, queue: deque[_Waiting]) -> list[_Waiting]:
         """The next batch; those that waited too long are answered on the way."""
