@@ -38,6 +38,12 @@ class PlayOptions:
         open: show the page in the browser
         keep: keep replays and, of your own matches, demonstrations for `pvp-ml bc train`
         folder: where they are kept; default: `arena` in the user's folder
+        server: vgc: log in at this Showdown server (ws://… or wss://…) and accept challenges; `local` starts one here
+        user: vgc: the name to log in with
+        password_file: vgc: file that holds the password, where the server wants one
+        battles: vgc: leave after so many battles; 0 = play on
+        team: vgc: a shipped team or a PokePaste file; default: all shipped ones in turn
+        format: vgc: the format; default: the game's
     """
 
     against: str = ""
@@ -52,6 +58,12 @@ class PlayOptions:
     open: bool = True
     keep: bool = True
     folder: Path | None = None
+    server: str = ""
+    user: str = "pvp-ml"
+    password_file: Path | None = None
+    battles: int = 0
+    team: str = ""
+    format: str = ""
 
 
 DEFAULTS = PlayOptions()
@@ -63,7 +75,11 @@ def play(game: str, *, options: PlayOptions = DEFAULTS) -> None:
     Args:
         game: a name from `pvp-ml game list`
     """
-    if options.text:
+    if options.server:
+        from pvp_ml.cli.play_server import play_on_server
+
+        play_on_server(game, options)
+    elif options.text:
         _in_terminal(game, options)
     else:
         _on_page(game, options)

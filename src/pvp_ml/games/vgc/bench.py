@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import platform
-import shutil
-import socket
 import subprocess
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,9 +17,9 @@ import numpy as np
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.legal import Legality
-from pvp_ml.games.vgc import install
 from pvp_ml.games.vgc.config import SIMULATOR, VgcConfig, make_spec
 from pvp_ml.games.vgc.engine import VgcGame
+from pvp_ml.games.vgc.showdown_server import local_server, tree_cpu_s
 from pvp_ml.games.vgc.teams import shipped
 from pvp_ml.match import IDLE, RESTING, External, MatchPlan, StepBuffers
 
@@ -115,12 +111,12 @@ def baseline(python: str, config: VgcConfig, battles: int, decisions_per_battle:
     Decisions are counted as battles × the decisions per battle of our own random play, because poke-env repeats
     rejected choices and so counts some of them more than once.
     """
-    with _server() as (process, port):
+    with local_server() as (process, port):
         request = {
-            "port": port, "format": config.format, "teams": list(shipped()[config.format].values()),
+            "mode": "baseline", "port": port, "format": config.format, "teams": list(shipped()[config.format].values()),
             "warm_up": battles, "battles": battles, "concurrent": BASELINE_CONCURRENT,
         }  # fmt: skip
-        script = Path(__file__).with_name("poke_env_baseline.py")
+        script = Path(__file__).with_name("poke_env_client.py")
         client = subprocess.Popen(  # noqa: S603 - our own script
             [python, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -128,12 +124,12 @@ def baseline(python: str, config: VgcConfig, battles: int, decisions_per_battle:
         deadline.start()
         try:
             assert client.stdin is not None and client.stdout is not None
-            client.stdin.write(json.dumps(request))
+            client.stdin.write(json.dumps(request) + "\n")
             client.stdin.close()
             _expect(client.stdout.readline(), "warm")
-            began, before = time.monotonic(), _tree_cpu_s(process.pid)
+            began, before = time.monotonic(), tree_cpu_s(process.pid)
             answer = json.loads(_expect(client.stdout.readline(), "{"))
-            wall, server = time.monotonic() - began, _tree_cpu_s(process.pid) - before
+            wall, server = time.monotonic() - began, tree_cpu_s(process.pid) - before
         finally:
             deadline.cancel()
             client.kill()
@@ -147,75 +143,6 @@ def _expect(line: str, start: str) -> str:
     if not line.startswith(start):
         raise UserError(f"the poke-env baseline said '{line.strip()[:200]}'", f"is poke-env in {BASELINE_PYTHON}?")
     return line
-
-
-@contextlib.contextmanager
-def _server() -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """A local Showdown server from a copy of the installed package."""
-    installed = install.find()
-    with tempfile.TemporaryDirectory(prefix="pvp-ml-server-") as folder:
-        modules = Path(folder) / "node_modules"
-        shutil.copytree(installed.package.parent, modules, symlinks=True)
-        home = modules / "pokemon-showdown"
-        _configure(home)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        command = [str(installed.node), "pokemon-showdown", "start", "--no-security", "--skip-build", str(port)]
-        process = subprocess.Popen(  # noqa: S603 - fixed arguments
-            command, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
-        try:
-            _await_port(process, port)
-            yield process, port
-        finally:
-            children = _tree(process.pid)
-            for pid in [*children[::-1]]:
-                with contextlib.suppress(OSError):
-                    os.kill(pid, 9)
-            process.wait()
-
-
-def _configure(home: Path) -> None:
-    text = (home / "config" / "config-example.js").read_text("utf-8")
-    text += "\nexports.bindaddress = '127.0.0.1';\nexports.loginserver = 'http://127.0.0.1:9/';\n"
-    (home / "config" / "config.js").write_text(text, "utf-8")
-    for name in ("logs/repl", "databases", "config/chat-plugins"):
-        (home / name).mkdir(parents=True, exist_ok=True)
-
-
-def _await_port(process: subprocess.Popen[bytes], port: int) -> None:
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline and process.poll() is None:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
-        time.sleep(0.5)
-    raise UserError("the Showdown server did not start", "try `pvp-ml game setup vgc` again")
-
-
-def _tree(root: int) -> list[int]:
-    """The process and its descendants, parents first (Linux)."""
-    parents: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-                parents.setdefault(int(fields[1]), []).append(int(entry.name))
-    found, open_ = [], [root]
-    while open_:
-        pid = open_.pop()
-        found.append(pid)
-        open_ += parents.get(pid, [])
-    return found
-
-
-def _tree_cpu_s(root: int) -> float:
-    ticks = 0
-    for pid in _tree(root):
-        with contextlib.suppress(OSError):
-            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-            ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def bench(decisions: int = 20_000, config: VgcConfig | None = None, progress: Progress = print) -> dict[str, Any]:

@@ -1,0 +1,105 @@
+"""Live play: the view of a seat elsewhere is the view in the game, and a whole battle on a local server."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import vgc_tracing as tracing
+
+from pvp_ml import players
+from pvp_ml.errors import UserError
+from pvp_ml.games.vgc import live
+from pvp_ml.games.vgc.config import VgcConfig, make_spec
+from pvp_ml.games.vgc.showdown_server import local_server
+from pvp_ml.games.vgc.teams import shipped
+
+RIVAL = Path(__file__).parent / "live_rival.py"
+TEAMS = ("miraidon-offence", "shadow-rider")
+
+
+@pytest.mark.parametrize(
+    ("format", "sheets"),
+    [("gen9vgc2025regi", "open"), ("gen9championsvgc2026regma", "closed"), ("gen9vgc2023regc", "closed")],
+)
+def test_a_seat_elsewhere_sees_what_a_seat_in_the_game_sees(installation, format, sheets):
+    seen = 0
+    with live.Viewer(VgcConfig(format=format), installation) as viewer:
+        for row in tracing.trace(format, 4, seed=77, sheets=sheets):
+            if row.get("over"):
+                continue
+            room = f"{row['battle']}-{row['seat']}"
+            seat, obs, mask = viewer.look(room, row["lines"], row["request"])
+            assert seat == row["seat"] and np.flatnonzero(mask).tolist() == row["mask"]
+            assert np.array_equal(obs, tracing.observation(row))
+            choice = viewer.spell(room, row["picks"])
+            assert choice.startswith("team ") if row["request"].get("teamPreview") else ", " in choice
+            seen += 1
+    assert seen > 60
+
+
+def test_a_room_that_is_shown_again_is_read_anew(installation):
+    rows = [r for r in tracing.trace("gen9vgc2025regi", 4, seed=77, sheets="open") if r.get("seat") == 0][:4]
+    with live.Viewer(VgcConfig(), installation) as viewer:
+        lines = []
+        for row in rows:
+            lines += row["lines"]
+            viewer.look("a", row["lines"], row["request"])
+        _, obs, _ = viewer.look("a", ["|init|battle", *lines], rows[-1]["request"])
+    assert np.array_equal(obs, tracing.observation(rows[-1]))
+
+
+def test_without_poke_env_the_extra_is_named(monkeypatch):
+    monkeypatch.delenv(live.CLIENT_PYTHON, raising=False)
+    monkeypatch.setattr(live.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match="needs poke-env") as caught:
+        live.client_python()
+    assert "vgc-live" in caught.value.hint
+
+
+def test_a_broken_view_is_one_clear_line(installation):
+    with live.Viewer(VgcConfig(), installation) as viewer, pytest.raises(UserError, match="no view of a battle"):
+        viewer.look("a", [], {"side": {}})
+
+
+def battles_against(rival, battles, player, sheets="open"):
+    """(our report, the rival's) of battles on a local server."""
+    python = os.environ[live.CLIENT_PYTHON]
+    config = VgcConfig(teams=TEAMS, sheets=sheets)
+    with local_server() as (_, port):
+        server = f"ws://127.0.0.1:{port}/showdown/websocket"
+        texts = [shipped()[config.format][name] for name in TEAMS]
+        wanted = {
+            "server": server, "format": config.format, "teams": texts, "user": "Our Model", "battles": battles,
+            "sheets": sheets, "player": rival,
+        }  # fmt: skip
+        other = subprocess.Popen([python, str(RIVAL)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            settings = live.LiveConfig(server, "Our Model", battles=battles, config=config)
+
+            def started(line):
+                if "waits for challenges" in line:
+                    other.stdin.write(json.dumps(wanted) + "\n")
+                    other.stdin.flush()
+
+            report = live.play_live(settings, player, np.random.default_rng(1), started)
+            theirs = json.loads(other.communicate(timeout=120)[0])
+        finally:
+            other.kill()
+            other.wait()
+    return report, theirs
+
+
+@pytest.fixture
+def poke_env():
+    if not os.environ.get(live.CLIENT_PYTHON):
+        pytest.skip("NO LIVE PLAY TESTED: set PVP_ML_POKE_ENV_PYTHON to a Python that has poke-env 0.16.1")
+
+
+def test_challenges_are_accepted_and_played_to_the_end(installation, poke_env):
+    player = players.make("random", make_spec(VgcConfig()))
+    report, theirs = battles_against("RandomPlayer", 2, player)
+    assert report.rejected == [] and report.played == 2 and report.decisions > 10
+    assert (report.won, report.lost) == (theirs["lost"], theirs["won"])
