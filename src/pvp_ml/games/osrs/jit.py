@@ -89,3 +89,33 @@ def _compile(function: Callable[..., Any], **options: bool) -> Any:
         return njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     finally:
         numba.config.CACHE_DIR = before
+
+
+def _prefetching() -> Callable[..., None]:
+    """`prefetch(array, offset)`: ask for the cache line at that byte of the array; nothing depends on it."""
+    if numba.config.DISABLE_JIT:
+        return lambda array, offset: None
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def prefetch(typing: Any, array: Any, offset: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            start = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            byte = ir.PointerType(ir.IntType(8))
+            place = builder.gep(builder.bitcast(start, byte), [arguments[1]])
+            whole = ir.IntType(32)
+            ask = ir.FunctionType(ir.VoidType(), [byte, whole, whole, whole])
+            builder.call(
+                builder.module.declare_intrinsic("llvm.prefetch", [byte], ask),
+                [place, whole(1), whole(3), whole(1)],
+            )
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp), generate
+
+    return prefetch  # type: ignore[no-any-return]
+
+
+prefetch = _prefetching()

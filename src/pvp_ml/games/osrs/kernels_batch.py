@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pvp_ml.games.osrs import state as S
-from pvp_ml.games.osrs.jit import inlined_kernel, kernel
+from pvp_ml.games.osrs.jit import inlined_kernel, kernel, prefetch
 from pvp_ml.games.osrs.kernels_observe import observe_dharok, observe_nh
 from pvp_ml.games.osrs.kernels_signals import report
 from pvp_ml.games.osrs.kernels_tick import RUNNING, play_tick
+
+LINE = 64
+"""Bytes of a cache line."""
 
 
 @inlined_kernel
@@ -53,6 +56,14 @@ def show_rows(fighters, matches, hidden, rows, obs, privileged, mask, acting, dh
             acting[m] = False
 
 
+@inlined_kernel
+def prefetch_row(array, row):
+    """Ask for a row of a C-contiguous array while the row before it is played."""
+    size = array.strides[0]
+    for offset in range(row * size, row * size + size, LINE):
+        prefetch(array, offset)
+
+
 @kernel
 def step_rows(
     fighters,
@@ -87,6 +98,14 @@ def step_rows(
             signals[m] = 0.0
             rewards[m] = 0.0
             continue
+        if m + 1 < hi:
+            prefetch_row(fighters, m + 1)
+            prefetch_row(matches, m + 1)
+            prefetch_row(signals, m + 1)
+            prefetch_row(rewards, m + 1)
+            prefetch_row(obs, m + 1)
+            prefetch_row(privileged, m + 1)
+            prefetch_row(mask, m + 1)
         row, match = fighters[m], matches[m]
         outcome = play_tick(row, match, drained[m], actions[m], dice[m], hit, dharok)
         outcomes[m] = outcome

@@ -139,13 +139,11 @@ def share_shuffle(first, second, match):
 
 
 @kernel
-def are_in_range(actions, fighters, matches, sizes):
-    """True when every acting seat's actions [M,2,H] are all IDLE or inside their heads."""
+def are_in_range(actions, sizes):
+    """True when in every row of actions [M,2,H] each seat is all IDLE or inside its heads; who acts is not looked at."""
     heads = sizes.shape[0]
-    for m in range(matches.shape[0]):
+    for m in range(actions.shape[0]):
         for seat in range(2):
-            if matches[m, S.LIVE] == 0 or fighters[m, seat, S.IS_BOT] != 0:
-                continue
             idle = 0
             for h in range(heads):
                 value = actions[m, seat, h]
