@@ -68,7 +68,8 @@ class Blueprint(BaseModel):
         game_type = registry.find(self.game)
         config = game_type.config(**self.game_config)
         game = game_type.build(config, self.matches_of(rank))
-        shares = [self._share(i, game.spec, memory.gradients[rank], memory) for i, memory in enumerate(memories)]
+        own = rank if len(memories[0].gradients) > 1 else 0  # memory that no other shard maps holds one gradient
+        shares = [self._share(i, game.spec, memory.gradients[own], memory) for i, memory in enumerate(memories)]
         live: dict[str, Actor] = {share.name: share.policy.actor() for share in shares}
         deciders = Deciders(game.spec, live, members)
         plans = PlanSource(self.seed, rank, self.shards, game.spec.teams, mix)

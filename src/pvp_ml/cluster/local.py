@@ -223,6 +223,9 @@ class LocalShards:
         waited, self.wait_seconds = self.wait_seconds, 0.0
         return {"time/wait_s": waited}
 
+    def taskforce(self) -> None:
+        """Evaluations are played here."""
+
     def use_mix(self, mix: LineupMix) -> None:
         """Draw lineups from this mix from now on."""
         self._mix = mix

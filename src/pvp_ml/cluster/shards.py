@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 
 from pvp_ml.cluster.blueprint import Blueprint
+from pvp_ml.cluster.errands import Taskforce
 from pvp_ml.cluster.memory import TraineeMemory
 from pvp_ml.match import FloatArray
 from pvp_ml.rl.normalize import Moments
@@ -100,6 +101,9 @@ class Shards(Protocol):
 
     def take_metrics(self) -> dict[str, float]:
         """What there is to report since it was last asked; `time/wait_s` is always there."""
+
+    def taskforce(self) -> Taskforce | None:
+        """Who plays evaluations as tasks; None = they are played here."""
 
     def close(self) -> None:
         """Stop everything; safe to call twice."""

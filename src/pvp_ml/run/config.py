@@ -116,6 +116,26 @@ class TrackingConfig(Section):
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
+class ClusterConfig(Section):
+    """Where matches are played when one machine is not enough. Learning stays in the trainer's process."""
+
+    distribute: bool | Annotated[int, Field(ge=0, le=100_000)] = Field(
+        False, description="play on a Ray cluster: true = a worker per CPU, a number = so many workers"
+    )
+    ray_address: str = Field(
+        "", description="a cluster that runs: `auto` or HOST:PORT; empty = $RAY_ADDRESS, else one on this machine"
+    )
+    staleness: Annotated[int, Field(ge=0, le=64)] = Field(
+        0, description="updates that a rollout may be old when it is learned from; 0 = in step, same result as here"
+    )
+    dashboard: bool = Field(False, description="Ray's web page on port 8265 of a cluster on this machine")
+
+    @property
+    def is_used(self) -> bool:
+        """Whether matches are played on a cluster."""
+        return bool(self.distribute) or bool(self.ray_address)
+
+
 class PhaseConfig(Section):
     """A stretch of a run with settings of its own."""
 
@@ -124,7 +144,9 @@ class PhaseConfig(Section):
         None, description="go on to the next phase once this is true; metric names with _ for /, and `phase_steps`"
     )
     min_steps: Count = Field(0, description="steps that the phase lasts at least")
-    settings: dict[str, Any] = Field({}, description="what is different: any section but run, tracking and network")
+    settings: dict[str, Any] = Field(
+        {}, description="what is different: any section but run, tracking, cluster and network"
+    )
 
 
 class Config(Section):
@@ -138,6 +160,7 @@ class Config(Section):
     eval: EvalConfig = EvalConfig()
     run: RunSection = RunSection()
     tracking: TrackingConfig = TrackingConfig()
+    cluster: ClusterConfig = ClusterConfig()
     phases: tuple[PhaseConfig, ...] = Field((), description="stretches with settings of their own, one after another")
 
     def in_phase(self, index: int) -> Config:
@@ -145,7 +168,7 @@ class Config(Section):
         if not self.phases:
             return self
         phase = self.phases[index]
-        if taken := sorted({"run", "tracking", "network", "phases"} & set(phase.settings)):
+        if taken := sorted({"run", "tracking", "cluster", "network", "phases"} & set(phase.settings)):
             raise UserError(f"phase '{phase.name}' sets '{taken[0]}'", "a phase cannot change that section")
         base = Layer.of(self.model_dump(mode="json", exclude_unset=True, exclude={"phases"}), "the run's config")
         layer = Layer.of(phase.settings, f"phase '{phase.name}'").over(base)
@@ -169,6 +192,7 @@ WELL_KNOWN: dict[str, KeyPath] = {
     "experiment-name": ("run", "name"),
     "experiments-dir": ("run", "directory"),
     "total-timesteps": ("run", "total_steps"),
+    "distributed": ("cluster", "distribute"),
     "num-rollout-steps": ("ppo", "n_steps"),
     "epochs": ("ppo", "n_epochs"),
     "lr": ("ppo", "learning_rate"),

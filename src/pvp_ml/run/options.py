@@ -30,6 +30,7 @@ class Option:
     is_switch: bool = False
     is_text: bool = False
     is_open: bool = False
+    is_counted: bool = False  # a switch that may be given a number
 
     @property
     def flag(self) -> str:
@@ -55,6 +56,7 @@ def options_of(model: type[BaseModel], path: KeyPath = ()) -> Iterator[Option]:
             is_switch=bool in kinds,
             is_text=kinds in ((str,), (str, type(None)), (Expression,)),
             is_open=any(get_origin(kind) in (dict, Mapping) for kind in kinds),
+            is_counted=bool in kinds and int in kinds,
         )
 
 
@@ -85,7 +87,7 @@ def read_flags(tokens: Sequence[str], options: Sequence[Option], aliases: Mappin
             text = "false"
         elif given:
             text = value
-        elif words and not words[0].startswith("--") and not (option.is_switch and not _is_truth(words[0])):
+        elif words and not words[0].startswith("--") and (not option.is_switch or _fits_switch(words[0], option)):
             text = words.pop(0)
         elif option.is_switch:
             text = "true"
@@ -142,6 +144,10 @@ def _value(name: str, text: str, option: Option) -> Any:
         return read_yaml(text)
     except YamlError as error:
         raise UserError(f"--{name} {text!r}: {error.message}", f"expected {option.kind}") from None
+
+
+def _fits_switch(word: str, option: Option) -> bool:
+    return _is_truth(word) or (option.is_counted and word.isdigit())
 
 
 def _is_truth(word: str) -> bool:

@@ -11,15 +11,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import torch
 
 from pvp_ml.bundle import Bundle, MatchResult, Training, make_bundle, pack_bundle
-from pvp_ml.cluster.blueprint import Blueprint, TraineeBlueprint
-from pvp_ml.cluster.local import LocalShards
 from pvp_ml.cluster.shards import ShardLostError
 from pvp_ml.errors import UserError
 from pvp_ml.match import AsyncVecGame, VecGame
@@ -30,14 +27,14 @@ from pvp_ml.run.competition import Competition
 from pvp_ml.run.conditions import holds
 from pvp_ml.run.config import Config
 from pvp_ml.run.learning import Learning, Rollouts
-from pvp_ml.run.machine import cores
 from pvp_ml.run.matches import MatchMetrics
 from pvp_ml.run.milestones import free_label, notes
+from pvp_ml.run.placement import blueprint as blueprint
+from pvp_ml.run.placement import measure, open_shards
 from pvp_ml.run.resume import Start, differences, find_checkpoint, warm_start
 from pvp_ml.run.room import is_within
 from pvp_ml.run.store import RunStore
 from pvp_ml.run.tracking import Point, Tracker
-from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant
 from pvp_ml.selfplay.league import MAIN
 from pvp_ml.selfplay.tally import Evaluation
 from pvp_ml.selfplay.tournament import reference_rating
@@ -97,7 +94,7 @@ class Run:
         self.spec = config.env.spec
         scenarios = dict(config.env.scenarios)
         self.competition = Competition(self.spec, config.self_play, scenarios, self.store.path, config.run.seed)
-        shards = LocalShards(blueprint(config), self.competition.mix(self.progress), str(self.competition.members.path))
+        shards = open_shards(config, self.competition.mix(self.progress), self.competition.members.path)
         self.learning = Learning(shards)
         shards.initialise()
         self._matches = MatchMetrics(self.spec)
@@ -233,23 +230,15 @@ class Run:
 
     def evaluate(self, matches: int = 0) -> list[Evaluation]:
         """Play the configured opponents and write `eval/…` metrics; the first opponent's score is the win rate."""
-        settings, reports = self.config.eval, []
+        settings = self.config.eval
         values: dict[str, float] = {}
-        contestant = Contestant.of_bundle(self.store.path.name, self.bundle(), settings.greedy)
         names = tuple(dict.fromkeys((*settings.opponents, *settings.references)))
-        for name in names:
-            against = find_contestant(name, self.spec, Path.cwd())
-            rows = min(matches or settings.matches, 256)
-            game = self._build(rows)
-            try:
-                report = evaluate(game, contestant, against, matches or settings.matches, self.config.run.seed,
-                                  tuple(self.config.env.scenarios))  # fmt: skip
-            finally:
-                game.close()
+        count, force = matches or settings.matches, self.learning.shards.taskforce()
+        reports = measure(self.config, self.store.path.name, self.bundle(), names, count, force)
+        for name, report in zip(names, reports, strict=True):
             values[f"eval/{name}/score"] = report.total.score
             values.setdefault("eval/win_rate", report.total.score)
             self.results[name] = report.to_result(datetime.date.today().isoformat())
-            reports.append(report)
         if settings.references:
             values["eval/rating"] = reference_rating(
                 dict(zip(names, reports, strict=True)), settings.references
@@ -355,23 +344,6 @@ class Run:
             raise UserError(f"{self._lost} shards died in this session, the last: {lost}", "see `pvp-ml doctor`")
         log.warning("%s; starting a new one, its matches in flight are lost", lost)
         self.learning.recover(lost.ranks)
-
-
-def blueprint(config: Config) -> Blueprint:
-    """What shards are built from."""
-    shards = config.run.shards or cores()
-    return Blueprint(
-        game=config.env.name,
-        game_config=config.env.settings.model_dump(mode="json"),
-        matches=config.env.matches,
-        shards=max(1, min(shards, config.env.matches)),
-        seed=config.run.seed,
-        reward=config.reward,
-        trainees=tuple(
-            TraineeBlueprint(name=name, network=config.network, ppo=config.ppo)
-            for name in (MAIN, *config.self_play.exploiters)
-        ),
-    )
 
 
 def _versions() -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -15,6 +15,9 @@ from pvp_ml.match import AsyncVecGame, VecGame
 from pvp_ml.selfplay.evaluate import Contestant, evaluate
 from pvp_ml.selfplay.ratings import ANCHOR_RATING, Strength, bradley_terry
 from pvp_ml.selfplay.tally import Evaluation, Tally
+
+ROWS = 256
+"""Matches side by side, at most; results do not depend on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +49,38 @@ def play_tournament(
     seed: int,
     tell: Callable[[str, Tally], None] = lambda pair, tally: None,
 ) -> Tournament:
-    """`matches` per pair, seats swapped and seeds paired.
+    """`matches` per pair, seats swapped and seeds paired; rated as `rate_pairs` says."""
+
+    def play(i: int, j: int) -> Tally:
+        game = build(min(matches, ROWS))
+        try:
+            return evaluate(game, contestants[i], contestants[j], matches, seed).total
+        finally:
+            game.close()
+
+    return rate_pairs(contestants, (play(i, j) for i, j in pairs(contestants)), tell)
+
+
+def pairs(contestants: Sequence[Contestant]) -> list[tuple[int, int]]:
+    """Who meets whom, in order; refuses fewer than two, and the same twice."""
+    names = [contestant.name for contestant in contestants]
+    if len(set(names)) < len(names) or len(names) < 2:
+        raise UserError(f"a tournament needs at least two different contestants, got {', '.join(names)}")
+    return list(combinations(range(len(names)), 2))
+
+
+def rate_pairs(
+    contestants: Sequence[Contestant],
+    tallies: Iterable[Tally],
+    tell: Callable[[str, Tally], None] = lambda pair, tally: None,
+) -> Tournament:
+    """Ratings from a tally per pair, in the order of `pairs`.
 
     The first bot among the contestants is pinned: it never learns, so ratings of different days can be compared.
     """
     names = tuple(contestant.name for contestant in contestants)
-    if len(set(names)) < len(names) or len(names) < 2:
-        raise UserError(f"a tournament needs at least two different contestants, got {', '.join(names)}")
     points = np.zeros((len(names), len(names)))
-    for i, j in combinations(range(len(names)), 2):
-        game = build(min(matches, 256))
-        try:
-            total = evaluate(game, contestants[i], contestants[j], matches, seed).total
-        finally:
-            game.close()
+    for (i, j), total in zip(pairs(contestants), tallies, strict=True):
         points[i, j] = total.wins + 0.5 * total.ties
         points[j, i] = total.losses + 0.5 * total.ties
         tell(f"{names[i]} against {names[j]}", total)

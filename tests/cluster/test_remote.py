@@ -1,0 +1,273 @@
+"""Games elsewhere, learning here: the same weights as local shards, bounded staleness, and losses that cost little."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from crew_here import CrewHere
+
+from pvp_ml.cluster.codec import decode, encode
+from pvp_ml.cluster.local import LocalShards
+from pvp_ml.cluster.remote import RemoteShards
+from pvp_ml.cluster.roster import MAX_LOSSES, START_TIMEOUT_S
+from pvp_ml.errors import UserError
+from pvp_ml.match import Live, Member
+from pvp_ml.rl.schedule import Progress
+from pvp_ml.run.config import load_config
+from pvp_ml.run.learning import Learning
+from pvp_ml.run.trainer import blueprint
+from pvp_ml.selfplay.plans import LineupMix
+
+SELF = LineupMix(((1.0, (Live(), Live())),))
+FLAGS = ["--env.matches", "12", "--ppo.n-steps", "6", "--ppo.batch-size", "48", "--network.trunk", "[16]"]
+
+
+def plan(tmp_path, *flags, game="connect4", shards=2):
+    return blueprint(load_config("", ["--game", game, *FLAGS, "--run.shards", str(shards), *flags], tmp_path))
+
+
+def remote(tmp_path, crew, *flags, staleness=0, mix=SELF, members="", **more):
+    shards = RemoteShards(plan(tmp_path, *flags, **more), mix, str(members), crew, staleness, crew.clock)
+    shards.initialise()
+    return Learning(shards)
+
+
+class Course:
+    """Rollouts and updates, one after another; remembers what came out."""
+
+    def __init__(self, learning, progress=None):
+        self.learning, self.progress = learning, progress or Progress(total_steps=100_000)
+        self.outcomes, self.metrics, self.cluster = [], [], []
+
+    def go(self, rollouts):
+        for _ in range(rollouts):
+            collected = self.learning.collect(self.progress)
+            self.outcomes += [(o.plan.serial, o.steps, o.result, o.score) for o in collected.outcomes]
+            self.metrics.append(self.learning.learn(self.progress)["main"])
+            self.cluster.append(self.learning.shards.take_metrics())
+            steps = self.progress.steps + collected.steps
+            self.progress = replace(self.progress, steps=steps, rollouts=self.progress.rollouts + 1)
+        return self
+
+    @property
+    def weights(self):
+        return self.learning.trainees["main"].policy.flat.numpy().copy()
+
+
+def same(a, b):
+    return a.tobytes() == b.tobytes()
+
+
+VARIANTS = {
+    "connect4": ("connect4", []),
+    "memory": ("connect4", ["--network.memory", "8", "--network.frames", "[0, 1]", "--network.win-head", "true"]),
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_synchronous_workers_learn_the_same_bits_as_local_shards(tmp_path, variant):
+    game, flags = VARIANTS[variant]
+    local = LocalShards(plan(tmp_path, *flags, game=game), SELF)
+    local.initialise()
+    beside = Course(Learning(local)).go(5)
+    local.close()
+    elsewhere = Course(remote(tmp_path, CrewHere(), *flags, game=game)).go(5)
+    elsewhere.learning.shards.close()
+    assert same(beside.weights, elsewhere.weights)
+    assert beside.outcomes == elsewhere.outcomes
+    assert len(beside.outcomes) > 10
+    assert beside.metrics[-1]["ppo/entropy"] == elsewhere.metrics[-1]["ppo/entropy"]
+    assert [row["cluster/staleness"] for row in elsewhere.cluster] == [0.0] * 5
+
+
+def test_weights_are_fetched_once_per_version_and_worker(tmp_path):
+    crew = CrewHere()
+    Course(remote(tmp_path, crew)).go(4)
+    assert [handle.fetches for handle in crew.puts] == [2, 2, 2, 2]
+    assert [worker._fetches for worker in crew.workers.values()] == [4, 4]
+
+
+def test_the_whole_configuration_reaches_every_worker(tmp_path):
+    crew = CrewHere()
+    flags = ["--reward-win", "0.25", "--run.seed", "9", "--ppo.n-steps", "5"]
+    learning = remote(tmp_path, crew, *flags)
+    for worker in crew.workers.values():
+        collector = worker._shard.collector
+        assert collector.plans.seed == 9
+        assert collector.rollout.shape.steps == 5
+        assert collector.mixer._config.weights["win"].at(Progress()) == 0.25
+        assert collector.spec.game_digest == learning.shards.spec.game_digest
+
+
+def test_a_state_goes_on_here_and_there(tmp_path):
+    """Saved after 3 rollouts on workers; 3 more on the same, on new workers, and on local shards are the same bits."""
+    first = Course(remote(tmp_path, CrewHere())).go(3)
+    trainee = first.learning.trainees["main"]
+    weights, normalizer = first.weights, {k: a.copy() for k, a in trainee.policy.normalizer.items()}
+    state, adam = decode(encode(first.learning.shards.states())), {k: a.copy() for k, a in trainee.state().items()}
+    progress = first.progress
+    first.go(3)
+
+    local = LocalShards(plan(tmp_path), SELF)
+    for shards in (remote(tmp_path, CrewHere()).shards, local):
+        learning = Learning(shards)
+        other = learning.trainees["main"]
+        other.policy.flat.numpy()[:] = weights
+        for key, array in other.policy.normalizer.items():
+            array[:] = normalizer[key]
+        other.restore(adam)
+        shards.memories[0].anchors["magnet"].flat.zero_()
+        shards.restore(decode(encode(state)))
+        shards.refresh()
+        again = Course(learning, progress).go(3)
+        assert same(again.weights, first.weights)
+        assert again.outcomes == first.outcomes[-len(again.outcomes) :]
+        shards.close()
+
+
+def test_a_lost_worker_costs_its_rollout_and_is_synchronised_before_it_plays(tmp_path):
+    crew = CrewHere()
+    course = Course(remote(tmp_path, crew, shards=3, staleness=0)).go(2)
+    drawn = course.learning.shards._roster.seats[1].drawn
+    crew.slow = lambda rank, method: 3 if rank == 1 and method == "roll_out" else 0
+    asked = crew.ask
+
+    def ask(rank, method, *args):
+        ticket = asked(rank, method, *args)
+        if rank == 1 and method == "roll_out":
+            crew.ask = asked
+            ticket.is_lost = True
+        return ticket
+
+    crew.ask = ask
+    before = course.progress.steps
+    course.go(1)
+    assert course.progress.steps - before == 8 * 6  # two of three workers
+    assert course.cluster[-1]["cluster/lost"] == 1
+    course.go(1)
+    assert course.progress.steps - before == 8 * 6 + 12 * 6
+    assert crew.started == [0, 1, 2, 1]
+    new = crew.workers[1]
+    assert new._content_hash == crew.workers[0]._content_hash
+    assert new._fetches == 1
+    assert new._shard.collector.plans.drawn > drawn
+    assert min(serial for serial in new._shard.collector.lanes._plans) >= drawn * 3
+    learner = course.learning.shards._learners[1]
+    assert (learner.rollout.owner[0] >= 0).sum() <= 8  # nothing of the lost matches is carried
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3])
+def test_staleness_is_bounded_and_reported(tmp_path, bound):
+    rng = np.random.default_rng(bound)
+    crew = CrewHere(slow=lambda rank, method: int(rng.integers(0, 1 + 4 * rank)) if method == "roll_out" else 0)
+    course = Course(remote(tmp_path, crew, shards=4, staleness=bound)).go(25)
+    oldest = [row["cluster/staleness_max"] for row in course.cluster]
+    assert max(oldest) == bound
+    assert any(row["cluster/staleness"] > 0 for row in course.cluster)
+    assert course.progress.steps < 25 * 12 * 6  # updates did not wait for everybody
+    assert np.isfinite(course.weights).all()
+    late = [row["cluster/correction"] for row in course.cluster[3:]]
+    assert all(0.7 < value < 1.3 for value in late)
+    assert any(value != 1.0 for value in late)
+    course.learning.shards.close()
+
+
+def test_rows_of_older_weights_are_judged_by_the_present_ones(tmp_path):
+    course = Course(remote(tmp_path, CrewHere(), staleness=1)).go(4)
+    learning, shards = course.learning, course.learning.shards
+    learning.collect(course.progress)
+    one = np.ones(1, np.float32)
+    shards.finish(one, one, one)
+    for rank, version in shards._active:
+        share = shards._learners[rank].shares["main"]
+        assert version == shards._version - 1
+        batch = shards._learners[rank]._minibatch(share, np.arange(len(share.rows.index)))
+        new = share.policy.evaluate(batch.obs, batch.privileged, batch.legal, batch.actions)
+        assert float((new.log_prob.detach() - batch.log_prob).abs().max()) < 1e-5
+        acted = shards._learners[rank].rollout.flat("log_prob")[share.rows.index]
+        assert np.abs(acted - batch.log_prob.numpy()).max() > 1e-4  # the actors' own are another policy's
+        np.testing.assert_allclose(share.correction, np.minimum(np.exp(share.log_prob - acted), 2.0), rtol=1e-6)
+
+
+def test_members_travel_by_their_hash(tmp_path):
+    from pvp_ml.bundle import Training, make_bundle
+    from pvp_ml.selfplay.members import MemberFolder
+
+    learning = remote(tmp_path, CrewHere())
+    policy, spec = learning.trainees["main"].policy, learning.shards.spec
+    folder = MemberFolder(tmp_path / "league", spec.interface)
+    key = folder.add(make_bundle(spec, policy.network, policy.tensors(), policy.normalizer, Training(), ()))
+    crew = CrewHere()
+    mix = LineupMix(((1.0, (Live(), Member(key))),))
+    course = Course(remote(tmp_path, crew, mix=mix, members=folder.path)).go(3)
+    assert crew.puts[0].fetches == 2  # one per worker, however many matches
+    assert len(course.outcomes) > 5
+    course.learning.shards.use_mix(SELF)
+    course.go(14)
+    assert all(key not in worker._members._handles for worker in crew.workers.values())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [({"node_version": "2.51.0"}, "has Ray 2.51.0, this process 2.52.0"), ({}, "has pvp-ml 0.0.0, this process")],
+)
+def test_another_version_on_a_node_is_one_clear_line(tmp_path, monkeypatch, change, said):
+    crew = CrewHere(**change)
+    if not change:
+        from pvp_ml.cluster import worker
+
+        original = worker.RolloutWorker._facts
+        monkeypatch.setattr(
+            worker.RolloutWorker, "_facts", lambda self, spec: replace(original(self, spec), package="0.0.0")
+        )
+    with pytest.raises(UserError, match=said) as caught:
+        remote(tmp_path, crew)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_node_that_never_comes_does_not_stop_the_others(tmp_path):
+    crew = CrewHere(absent={2})
+    course = Course(remote(tmp_path, crew, shards=3)).go(2)
+    assert course.progress.steps == 2 * 8 * 6
+    assert course.cluster[-1]["cluster/workers"] == 2
+    crew.absent = set()
+    course.go(2)
+    assert course.cluster[-1]["cluster/workers"] == 3
+
+
+def test_nobody_at_all_is_one_clear_line(tmp_path):
+    crew = CrewHere(absent={0, 1})
+    with pytest.raises(UserError, match=f"no rollout worker started within {START_TIMEOUT_S:.0f} s"):
+        remote(tmp_path, crew)
+
+
+def test_a_rank_that_dies_again_and_again_stops_the_run(tmp_path):
+    crew = CrewHere()
+    learning = remote(tmp_path, crew)
+    asked = crew.ask
+
+    def ask(rank, method, *args):
+        ticket = asked(rank, method, *args)
+        ticket.is_lost = rank == 1
+        return ticket
+
+    crew.ask = ask
+    with pytest.raises(UserError, match=f"{MAX_LOSSES + 1} workers of rank 1 were lost one after the other"):
+        Course(learning).go(20)
+
+
+def test_a_worker_that_hangs_is_given_up(tmp_path):
+    crew = CrewHere()
+    course = Course(remote(tmp_path, crew)).go(3)
+    slow = iter([10**9])
+    crew.slow = lambda rank, method: next(slow, 0) if rank == 1 and method == "roll_out" else 0
+    course.go(2)
+    assert course.cluster[-1]["cluster/lost"] == 1
+    assert crew.now < 400.0
+
+
+def test_a_worker_says_why_it_failed(tmp_path, monkeypatch):
+    learning = remote(tmp_path, CrewHere())
+    monkeypatch.setattr("pvp_ml.selfplay.collector.Collector.collect", lambda self: 1 / 0)
+    with pytest.raises(UserError, match="worker 0 failed: division by zero"):
+        Course(learning).go(1)
