@@ -1,6 +1,7 @@
 import pytest
 
 from pvp_ml.errors import UserError
+from pvp_ml.games.vgc import config
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
 from pvp_ml.games.vgc.formats import FORMATS, find_format, renamed
 
@@ -17,6 +18,15 @@ def test_the_old_spelling_is_accepted_with_a_hint():
     assert VgcConfig(format="gen9vgc2023regulationc").format == "gen9vgc2023regc"
     assert renamed("gen9vgc2023regulationc") == "format 'gen9vgc2023regulationc' is called 'gen9vgc2023regc' now"
     assert renamed("gen9vgc2023regc") == renamed("nonsense") == ""
+
+
+def test_the_hint_is_printed_once(caplog):
+    config._mention.cache_clear()
+    for _ in range(3):
+        VgcConfig(format="gen9vgc2023regulationd")
+    assert [r.getMessage() for r in caplog.records] == [
+        "format 'gen9vgc2023regulationd' is called 'gen9vgc2023regd' now"
+    ]
 
 
 def test_an_unknown_format_is_one_clear_line():

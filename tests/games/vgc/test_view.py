@@ -1,8 +1,12 @@
+import numpy as np
 import pytest
 
+from pvp_ml.bundle import Training, make_bundle, write_bundle
 from pvp_ml.errors import UserError
-from pvp_ml.games.vgc.config import VgcConfig
+from pvp_ml.forward import empty_normalizer
+from pvp_ml.games.vgc.config import VgcConfig, make_spec
 from pvp_ml.games.vgc.view import tell, watch
+from pvp_ml.network import NetworkConfig, tensor_shapes
 
 
 def test_lines_become_sentences():
@@ -44,6 +48,18 @@ def test_watch_tells_a_whole_battle_and_saves_it(installation, tmp_path):
     assert inputs[0].startswith(">start ") and any(line.startswith(">p1 team ") for line in inputs)
 
 
-def test_watch_refuses_what_is_no_bot(installation):
-    with pytest.raises(UserError, match="'my-model' is not a bot"):
+def test_watch_tells_a_battle_of_a_model_against_a_scripted_player(installation, tmp_path):
+    spec, network = make_spec(VgcConfig()), NetworkConfig(trunk=(4,), encoder=(3,), embedding=2)
+    tensors = {name: np.zeros(shape, np.float32) for name, shape in tensor_shapes(network, spec.interface).items()}
+    training = Training(steps=0, seconds=0.0, run="r", seed=0, date="2026-11-16", versions={})
+    bundle = make_bundle(spec, network, tensors, empty_normalizer(network, spec.interface), training, ())
+    write_bundle(tmp_path / "m.zip", bundle)
+    said = list(watch(VgcConfig(), str(tmp_path / "m.zip"), "player:random", "", 3))
+    assert said[-1].strip() in ("Seat 1 wins", "Seat 2 wins") and said == list(
+        watch(VgcConfig(), str(tmp_path / "m.zip"), "player:random", "", 3)
+    )
+
+
+def test_watch_refuses_what_is_nobody(installation):
+    with pytest.raises(UserError, match="'my-model' is neither a bot nor"):
         next(watch(VgcConfig(), "my-model", "", "", 0))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+from functools import cache
 from typing import Literal
 
 from pydantic import Field, field_validator
 
 from pvp_ml.games.registry import GameConfig
 from pvp_ml.games.vgc import actions, layout
-from pvp_ml.games.vgc.formats import FORMATS, find_format
+from pvp_ml.games.vgc.formats import FORMATS, find_format, renamed
 from pvp_ml.games.vgc.signals import REWARDS, SIGNALS
 from pvp_ml.spec import GameSpec, Scenario
+
+log = logging.getLogger(__name__)
 
 BOTS = ("random", "max-power", "heuristics")
 SIMULATOR = "0.11.11"
@@ -42,7 +46,16 @@ class VgcConfig(GameConfig):
     @field_validator("format")
     @classmethod
     def _modern(cls, name: str) -> str:
-        return find_format(name).id
+        found = find_format(name).id
+        _mention(renamed(name))
+        return found
+
+
+@cache
+def _mention(hint: str) -> None:
+    """Once a process, however often the settings are read."""
+    if hint:
+        log.warning("%s", hint)
 
 
 def scenarios(config: VgcConfig) -> tuple[Scenario, ...]:

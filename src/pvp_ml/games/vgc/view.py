@@ -1,16 +1,23 @@
-"""A battle in words: Showdown log lines as sentences, and a bot battle told turn by turn."""
+"""A battle in words: Showdown log lines as sentences, and a battle told turn by turn as it is played."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
+from pvp_ml import places
+from pvp_ml.bundle import read_bundle
 from pvp_ml.errors import UserError
+from pvp_ml.games.vgc.actions import heads
 from pvp_ml.games.vgc.config import VgcConfig
 from pvp_ml.games.vgc.engine import BattleLog, VgcGame
-from pvp_ml.match import IDLE, RESTING, Bot, MatchPlan, StepBuffers
+from pvp_ml.match import IDLE, RESTING, Bot, External, IntArray, MatchPlan, StepBuffers
+from pvp_ml.players import BundlePlayer, Player, make
+from pvp_ml.players import names as players_known
+from pvp_ml.spec import GameSpec
 
 STATUSES = {
     "brn": "is burned", "par": "is paralysed", "psn": "is poisoned", "tox": "is badly poisoned", "slp": "falls asleep",
@@ -101,20 +108,23 @@ def tell(lines: Iterable[str]) -> Iterator[str]:
 
 
 def watch(config: VgcConfig, first: str, second: str, scenario: str, seed: int) -> Iterator[str]:
-    """Let two bots play one battle and tell it as it happens; '' is the heuristics bot, and the default scenario.
+    """Let two play one battle and tell it as it happens: bots, scripted players or models.
 
-    With `config.log_folder` the battle is saved there as a Showdown log.
+    An empty name is the heuristics bot, an empty scenario the default one. With `config.log_folder` the battle is saved
+    there as a Showdown log.
     """
     game = VgcGame(config, 1)
     finished: list[BattleLog] = []
     game.listen(finished.append)
     told = 0
     try:
-        lineup = tuple(Bot(_bot(name, game)) for name in (first, second or first))
+        names = (first or DEFAULT_BOT, second or DEFAULT_BOT)
+        players = [None if name in game.spec.bots else _player(name, game.spec) for name in names]
+        lineup = tuple(Bot(name) if name in game.spec.bots else External(name) for name in names)
         game.queue([MatchPlan(1, seed, lineup, scenario or "default")])
         game.start()
         out = StepBuffers.allocate(game.spec, 1)
-        actions = np.full((1, game.spec.seats, len(game.spec.heads)), IDLE, np.int32)
+        rng = np.random.default_rng(seed)
         while True:
             if not game.recv(1, WAIT_S, out):
                 raise UserError(f"vgc: no answer in {WAIT_S:.0f} s", "see `pvp-ml doctor`")
@@ -125,14 +135,33 @@ def watch(config: VgcConfig, first: str, second: str, scenario: str, seed: int) 
             told = len(log)
             if out.serial[0] == RESTING:
                 break
-            game.send(out.match[:1], actions)
+            game.send(out.match[:1], _decide(players, out, rng))
     finally:
         game.close()
     if config.log_folder:
         yield f"saved in {config.log_folder}"
 
 
-def _bot(name: str, game: VgcGame) -> str:
-    if name and name not in game.spec.bots:
-        raise UserError(f"vgc: '{name}' is not a bot", f"`watch` tells battles of bots: {', '.join(game.spec.bots)}")
-    return name or DEFAULT_BOT
+def _decide(players: Sequence[Player | None], out: StepBuffers, rng: np.random.Generator) -> IntArray:
+    """The actions [1,S,H] of the seats that act; bots act inside the game."""
+    actions = np.full((1, len(players), len(heads())), IDLE, np.int32)
+    for seat in np.flatnonzero(out.acting[0]).tolist():
+        player, at = players[seat], slice(seat, seat + 1)
+        if player is not None:
+            key = rng.integers(0, 1 << 63, 1, np.int64).astype(np.uint64)
+            seats = np.array([seat], np.int32)
+            actions[0, seat] = player.decide(out.serial[:1], seats, out.obs[0, at], out.mask[0, at], key)[0]
+    return actions
+
+
+def _player(name: str, spec: GameSpec) -> Player:
+    """A scripted player, or a model by name or path."""
+    if name.removeprefix("player:") in players_known():
+        return make(name.removeprefix("player:"), spec)
+    path = places.find("models", name.removeprefix("model:"), (".zip",), Path.cwd())
+    if path is None:
+        raise UserError(
+            f"vgc: '{name}' is neither a bot nor a scripted player nor a model file",
+            f"bots: {', '.join(spec.bots)}; models: `pvp-ml model list`",
+        )
+    return BundlePlayer(read_bundle(path), spec)
