@@ -1,6 +1,6 @@
 """`python -m pvp_ml.api …`: the ancestor's name for `pvp-ml serve …`."""
 
-from pvp_ml.cli import serve
+from pvp_ml.cli import serve_script
 
 if __name__ == "__main__":
-    serve()
+    serve_script()

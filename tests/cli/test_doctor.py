@@ -1,3 +1,4 @@
+import socket
 from types import SimpleNamespace
 
 from pvp_ml.cli import doctor, run
@@ -25,3 +26,50 @@ def test_a_missing_extra_names_the_command(monkeypatch):
     fixes = [finding.fix for finding in doctor.libraries() if finding.mark == "note"]
     assert "pip install 'pvp-ml[train]'" in fixes
     assert "pip install 'pvp-ml[rocket-league]'" in fixes
+
+
+def test_every_thing_of_the_list_is_looked_at(capsys):
+    run(["doctor"])
+    shown = capsys.readouterr().out
+    for word in (
+        "Python",
+        "torch",
+        "OMP_NUM_THREADS",
+        "memory",
+        "compiled code",
+        "Node",
+        "meshes",
+        "port 6006",
+        "GB free",
+    ):
+        assert word in shown, word
+
+
+def test_threads_that_slow_down_are_named(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "8")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    found = {finding.what: finding.fix for finding in doctor.processors() if finding.mark == "note"}
+    assert found["OMP_NUM_THREADS is 8: processes get in each other's way"] == "unset OMP_NUM_THREADS, or set it to 1"
+    assert any(what.startswith("MKL_NUM_THREADS is unset") for what in found)
+
+
+def test_a_taken_port_is_named_with_a_way_out(monkeypatch):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        monkeypatch.setattr(doctor, "PORTS", ((port, "a thing", "choose another"),))
+        assert list(doctor.ports()) == [doctor.Finding("note", f"port {port} (a thing) is taken", "choose another")]
+    assert list(doctor.ports()) == [doctor.Finding("ok", f"port {port} (a thing) is free")]
+
+
+def test_every_finding_that_is_not_fine_has_a_fix(monkeypatch):
+    monkeypatch.setattr("pvp_ml.games.vgc.install.shutil.which", lambda name: None)
+    monkeypatch.setattr("pvp_ml.games.vgc.install._wheel_folder", lambda: None)
+    monkeypatch.delenv("PVP_ML_NODE", raising=False)
+    (finding,) = doctor.node()
+    assert finding.mark == "note"
+    assert "pip install 'pvp-ml[vgc]'" in finding.fix
+    monkeypatch.setattr(doctor, "_is_writable", lambda folder: False)
+    wrong = [f for check in (doctor.compiled_cache, doctor.disk, doctor.meshes) for f in check() if f.mark != "ok"]
+    assert all(finding.fix for finding in wrong)

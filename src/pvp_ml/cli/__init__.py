@@ -16,6 +16,7 @@ from cyclopts.exceptions import CycloptsError
 
 from pvp_ml import __version__
 from pvp_ml.errors import UserError
+from pvp_ml.threads import limit_threads
 
 MISTAKE, INTERRUPTED = 2, 130
 
@@ -46,10 +47,6 @@ COMMANDS = {
 }
 
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""Read when numpy and torch are loaded. Parallelism comes from processes; two threads on a busy machine lose 5–10 ×."""
-
-
 def build() -> App:
     """The commands, none of them imported yet."""
     app = App(
@@ -66,8 +63,7 @@ def build() -> App:
 
 def run(words: Sequence[str]) -> int:
     """Run one command line; returns the exit code."""
-    for name in THREADS:
-        os.environ.setdefault(name, "1")
+    limit_threads()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     logging.getLogger("pvp_ml").setLevel(_log_level())
     try:
@@ -110,16 +106,16 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
-def train() -> None:
+def train_script() -> None:
     """`train …`: the same as `pvp-ml train …`."""
     sys.exit(run(["train", *sys.argv[1:]]))
 
 
-def evaluate() -> None:
+def eval_script() -> None:
     """`eval …`: the same as `pvp-ml eval …`; in most shells `eval` is a builtin, so use the long form."""
     sys.exit(run(["eval", *sys.argv[1:]]))
 
 
-def serve() -> None:
+def serve_script() -> None:
     """`serve-api …`: the same as `pvp-ml serve …`."""
     sys.exit(run(["serve", *sys.argv[1:]]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import socket
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -15,9 +16,18 @@ from typing import Literal
 
 from rich.console import Console
 
+from pvp_ml.errors import UserError
+from pvp_ml.run.machine import cores, free_bytes
+from pvp_ml.threads import threads
+
 Mark = Literal["ok", "note", "bad"]
 SIGNS = {"ok": "[green]✓[/]", "note": "[yellow]·[/]", "bad": "[red]✗[/]"}
 MIN_FREE_GB = 2.0
+PORTS = (
+    (6006, "TensorBoard", "the next free one is taken by itself, or choose with `pvp-ml tensorboard --port`"),
+    (9999, "pvp-ml serve", "choose another with `pvp-ml serve --port`"),
+    (7070, "pvp-ml sim-server", "choose another with `pvp-ml sim-server --port`"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +75,23 @@ def libraries() -> Iterator[Finding]:
             yield Finding("note", f"{name} is missing, {purpose} needs it", f"pip install 'pvp-ml[{extra}]'")
 
 
-def cores() -> Iterator[Finding]:
-    """How many shards a run will have, and thread variables that would slow it down."""
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def processors() -> Iterator[Finding]:
+    """How many shards a run will have, thread variables, memory."""
+    count = cores()
     yield Finding("ok", f"{count} core{'s' if count > 1 else ''}: a run uses one process per core")
-    threads = os.environ.get("OMP_NUM_THREADS")
-    if threads not in (None, "", "1"):
-        yield Finding("note", f"OMP_NUM_THREADS is {threads}", "a run sets one thread per process whatever this says")
+    for name, value in threads().items():
+        if value == "1":
+            yield Finding("ok", f"{name} is 1")
+        else:
+            yield Finding(
+                "note", f"{name} is {value}: processes get in each other's way", f"unset {name}, or set it to 1"
+            )
+    free = free_bytes()
+    if free is not None:
+        enough = free >= MIN_FREE_GB * 1e9
+        yield Finding(
+            "ok" if enough else "note", f"{free / 1e9:.1f} GB of memory free", "" if enough else "use fewer --num-envs"
+        )
 
 
 def compiled_cache() -> Iterator[Finding]:
@@ -96,6 +116,47 @@ def disk() -> Iterator[Finding]:
         yield Finding("ok", f"{shutil.disk_usage(shared).free / 1e9:.1f} GB of shared memory")
 
 
+def node() -> Iterator[Finding]:
+    """Node and the simulator for VGC."""
+    from pvp_ml.games.vgc import install
+
+    try:
+        yield Finding("ok", f"Node at {install.find_node()}")
+        install.find()
+        yield Finding("ok", "the VGC simulator is installed")
+    except UserError as error:
+        yield Finding("note", error.message, error.hint)
+
+
+def meshes() -> Iterator[Finding]:
+    """Which arena Rocket League is played in."""
+    from pvp_ml.games.rocket_league.meshes import choose
+
+    try:
+        chosen = choose("auto")
+    except UserError as error:
+        yield Finding("note", error.message, error.hint)
+        return
+    if chosen.origin == "real":
+        yield Finding("ok", f"Rocket League meshes of the game ({chosen.source})")
+    else:
+        fix = "set RS_COLLISION_MESHES to the folder of the game's own (docs/games/rocket_league.md)"
+        yield Finding("note", f"Rocket League meshes are {chosen.origin} ({chosen.source})", fix)
+
+
+def ports() -> Iterator[Finding]:
+    """Whether the usual ports are free; a taken one may well be ours."""
+    for port, what, flag in PORTS:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                yield Finding("note", f"port {port} ({what}) is taken", flag)
+                continue
+        yield Finding("ok", f"port {port} ({what}) is free")
+
+
 def gpu() -> Iterator[Finding]:
     """CUDA, if torch sees any."""
     if importlib.util.find_spec("torch") is None:
@@ -116,4 +177,6 @@ def _is_writable(folder: Path) -> bool:
         return False
 
 
-CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (python, libraries, cores, compiled_cache, disk, gpu)
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
+    python, libraries, processors, compiled_cache, disk, node, meshes, ports, gpu,
+)  # fmt: skip

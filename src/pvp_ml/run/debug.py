@@ -74,12 +74,18 @@ def actions(collector: Collector, point: Point) -> Iterator[str]:
 
 
 def rewards(collector: Collector, point: Point) -> Iterator[str]:
-    """Terms by what they contributed: value × weight per agent-step."""
+    """What a step paid, and the terms by what they contributed: value × weight per agent-step, over all seats.
+
+    Between two seats of the same policy gains and losses cancel, so the size of what was paid is told too.
+    """
+    paid = collector.rollout.reward[1:][collector.rollout.seated[1:-1] >= 0]
+    size, share = (float(np.abs(paid).mean()), float((paid != 0.0).mean())) if paid.size else (0.0, 0.0)
     weights = dict(zip((term.name for term in collector.spec.rewards), collector.mixer.weights, strict=True))
     parts = {name: point.values.get(f"reward/{name}", 0.0) * float(weight) for name, weight in weights.items()}
     order = sorted((name for name in parts if parts[name]), key=lambda name: -abs(parts[name]))
     told = ", ".join(f"{name} {parts[name]:+.3g} (weight {weights[name]:g})" for name in order[:MOST])
-    yield f"per step {sum(parts.values()):+.3g}: {told or 'nothing was paid'}"
+    mean = sum(parts.values())
+    yield f"{share:.1%} of steps pay, {size:.3g} per step in size; mean {mean:+.3g}: {told or 'it cancels'}"
 
 
 def resets(collector: Collector, point: Point) -> Iterator[str]:

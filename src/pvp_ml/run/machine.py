@@ -1,4 +1,4 @@
-"""What this machine has, and what a run needs of it: cores, memory, threads."""
+"""What this machine has, and what a run needs of it: cores and memory."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ import os
 from pathlib import Path
 
 from pvp_ml.spec import GameSpec
-
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""Read when numpy and torch are loaded; the command line sets each to 1 unless it is set."""
 
 MATCHES_PER_CORE, ELSEWHERE_PER_CORE = 256, 16
 """Side by side where that pays: more fill no vector unit better, and processes of a simulator have their own memory."""
@@ -57,8 +54,3 @@ def auto_batch(rows: int, free: int | None) -> int:
     most = 16_384 if free is None else min(16_384, max(256, free // 10 // 16_384))
     wanted = max(256, min(most, rows // 4))
     return 1 << (wanted.bit_length() - 1)
-
-
-def threads() -> dict[str, str]:
-    """The thread variables as they are."""
-    return {name: os.environ.get(name, "unset") for name in THREADS}

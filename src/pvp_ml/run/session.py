@@ -16,7 +16,7 @@ from pvp_ml.forward import Array
 from pvp_ml.run.alarms import Alarms, warn_at_start
 from pvp_ml.run.config import Config
 from pvp_ml.run.debug import Teller
-from pvp_ml.run.machine import free_bytes, threads
+from pvp_ml.run.machine import free_bytes
 from pvp_ml.run.progress import History, make_view
 from pvp_ml.run.resume import Start
 from pvp_ml.run.room import check_room
@@ -28,6 +28,7 @@ from pvp_ml.run.weights_and_biases import WeightsAndBiases
 from pvp_ml.selfplay.evaluate import find_contestant
 from pvp_ml.selfplay.league import MAIN
 from pvp_ml.selfplay.tally import Evaluation
+from pvp_ml.threads import threads
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +45,8 @@ def open_run(config: Config, console: Console, start: Start | None = None) -> It
     need = check_room(config, config.env.spec, store.path)
     warn_at_start(config, free_bytes())
     with contextlib.closing(Run(config, store, Tracker())) as run:
-        log.debug("%d shards; %s; disk %s", run.learning.shards.count, threads(), need.text())
+        told = ", ".join(f"{name}={value}" for name, value in threads().items())
+        log.info("%d shards, %s; will need about %s of disk", run.learning.shards.count, told, need.text())
         store.create()
         with store.lock(time.time()):
             if run.resume(start):
