@@ -13,7 +13,7 @@ from rich.markdown import Markdown
 from rich.table import Table
 
 from pvp_ml import places
-from pvp_ml.bundle import Bundle, read_bundle, read_metadata, write_bundle
+from pvp_ml.bundle import Bundle, model_name, read_bundle, read_metadata, write_bundle
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.run.progress import count
@@ -109,24 +109,38 @@ def import_(old: Path, *, to: Path | None = None) -> None:
 
 
 @app.command
-def export(model: str, *, onnx: Path | None = None, torch: Path | None = None) -> None:
-    """Write a model in another program's format. Inputs obs, mask, noise [, memory]; outputs actions, log_prob [, …].
+def export(
+    model: str, *, onnx: Path | None = None, torch: Path | None = None, rlbot: Path | None = None, tick_skip: int = 8
+) -> None:
+    """Write a model in another program's format, or as a bot for RLBot v5.
 
-    Noise of zeros gives the preferred choice; standard Gumbel noise gives samples.
+    Inputs of a program are obs, mask, noise [, memory], its outputs actions, log_prob [, …]. Noise of zeros gives the
+    preferred choice; standard Gumbel noise gives samples.
 
     Args:
         model: a name from `pvp-ml model list`, or a file
         onnx: ONNX file to write
         torch: file to write for `torch.export.load`
+        rlbot: new folder for RLBot v5 (rocket_league): bot.toml, run script, model, golden states checked at start
+        tick_skip: ticks per decision of the RLBot folder, as in training
     """
-    if onnx is None and torch is None:
-        raise UserError("no format is chosen", "give --onnx FILE or --torch FILE")
-    from pvp_ml.run.exports import export_model
+    if onnx is None and torch is None and rlbot is None:
+        raise UserError("no format is chosen", "give --onnx FILE, --torch FILE or --rlbot FOLDER")
+    path = find(model)
+    if rlbot is not None:
+        from pvp_ml.games.rocket_league.rlbot_folder import write_folder
+        from pvp_ml.games.rocket_league.rlbot_pilot import BotSettings
 
-    if onnx is not None:
-        print(f"{onnx}: {export_model(find(model), onnx, 'onnx'):,} bytes")
-    if torch is not None:
-        print(f"{torch}: {export_model(find(model), torch, 'torch'):,} bytes")
+        if not 1 <= tick_skip <= 60:
+            raise UserError(f"tick_skip is {tick_skip}", "give 1 to 60 ticks")
+        files = write_folder(read_bundle(path), model_name(path), rlbot, BotSettings(tick_skip=tick_skip))
+        print(f"{rlbot}: {len(files)} files; add the folder in RLBot, or start rlbot.toml")
+    if onnx is not None or torch is not None:
+        from pvp_ml.run.exports import export_model
+
+        for target, kind in ((onnx, "onnx"), (torch, "torch")):
+            if target is not None:
+                print(f"{target}: {export_model(path, target, kind):,} bytes")
 
 
 def find(model: str) -> Path:

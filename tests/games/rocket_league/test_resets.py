@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.rocket_league import resets
+from pvp_ml.games.rocket_league import facts, resets
 from pvp_ml.games.rocket_league.config import RocketLeagueConfig
 from pvp_ml.games.rocket_league.describe import describe
 from pvp_ml.games.rocket_league.field import KICKOFF_SPAWNS
@@ -125,10 +127,46 @@ def test_jump_set_up_is_reachable(play):
 def test_mixture_follows_its_weights():
     setters = resets.choose({"kickoff": 3.0, "random_ground": 1.0, "wall": 0.0}, ())
     assert setters.names == ("kickoff", "random_ground") and setters.weights == (0.75, 0.25)
-    kickoffs = [
-        bool((setters.scene("default", np.random.default_rng(i), (1, 1)).ball[0][:2] == 0).all()) for i in range(DRAWS)
-    ]
-    assert abs(np.mean(kickoffs) - 0.75) < 0.04
+    drawn = [setters.draw("default", np.random.default_rng(i)) for i in range(DRAWS)]
+    assert abs(drawn.count("kickoff") / DRAWS - 0.75) < 0.04
+    assert (setters.scene("kickoff", np.random.default_rng(0), (1, 1)).ball[0][:2] == 0).all()
+
+
+def test_a_share_of_matches_begins_in_the_mechanics_lane():
+    setters = resets.choose({"kickoff": 1.0}, (), mechanics_weight=0.2)
+    drawn = [setters.draw("default", np.random.default_rng(i)) for i in range(4 * DRAWS)]
+    for name in ("wall", "air_dribble", "flip_reset", "jump"):
+        assert abs(drawn.count(name) / len(drawn) - 0.05) < 0.01
+    assert abs(drawn.count("kickoff") / len(drawn) - 0.8) < 0.02
+    assert setters.draw("turtled", np.random.default_rng(0)) == "turtled", "a plan that names its setter gets it"
+
+
+def test_the_lane_has_metrics_of_its_own(play):
+    lane = play(matches=24, mode="1v0", mechanics_weight=1.0)
+    touches, inside = np.zeros(24), np.zeros(24)
+    for _ in range(40):
+        lane.step(16)
+        touches += lane.signal("touches")[:, 0]
+        inside += lane.signal("mechanics_touches")[:, 0]
+    assert (lane.signal("mechanics")[lane.out.serial >= 0] == 1).all()
+    assert touches.sum() >= 4 and (touches == inside).all()
+    other = play(matches=4, scenario="kickoff", mechanics_weight=1.0)
+    other.step(16, count=60)
+    assert not other.signal("mechanics").any() and not other.signal("mechanics_touches").any()
+
+
+def test_a_flip_reset_needs_the_ball_and_air_around(play):
+    p = play(matches=1, scenario="flip_reset", mode="1v0")
+    memory, seen = p.game._memory, facts.look(p.game.arenas, p.game.team)
+    place = np.array([[[0.0, 0.0, 900.0]]], np.float32)
+    near, far = np.full((1, 1), 150.0, np.float32), np.full((1, 1), 400.0, np.float32)
+    seen = replace(seen, has_flip=np.ones((1, 1), bool), position=place)
+    memory.has_flip[:] = False
+    assert memory._flip_resets(seen, near).all()
+    assert not memory._flip_resets(seen, far).any()
+    assert not memory._flip_resets(replace(seen, position=place * [1, 1, 0.02]), near).any(), "that was the floor"
+    memory.has_flip[:] = True
+    assert not memory._flip_resets(seen, near).any(), "it had one"
 
 
 def test_scenarios_name_the_setters():

@@ -33,6 +33,9 @@ class RocketLeagueConfig(GameConfig):
     rewards: tuple[str, ...] = Field((), description="reward terms to compute, `term@condition` allowed; empty: all")
     aerial_weight: float = Field(1.0, ge=0, le=10, description="exponent of the ball's height in `touch_ball`")
     setters: dict[str, float] = Field({"kickoff": 1.0}, description="state setters and their weights")
+    mechanics_weight: float = Field(
+        0.0, ge=0, le=1, description="share of matches that begin with a wall, air-dribble, flip-reset or jump set-up"
+    )
     packs: tuple[str, ...] = Field((), description="JSON files of the setter `training_pack`")
     end_on_goal: bool = Field(True, description="a goal ends the match; otherwise the next kickoff follows")
     no_touch_s: float = Field(15.0, ge=0, le=3600, description="cut the match this long after a touch; 0: never")

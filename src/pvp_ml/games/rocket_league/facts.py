@@ -21,6 +21,8 @@ EVERY = slice(None)
 
 TURTLE_UP_Z, UPRIGHT_UP_Z, TURTLE_MAX_Z = -0.2, 0.6, 200.0
 TURTLE_WINDOW = 45  # steps to get back on the wheels, and to look away afterwards
+# a flip that comes back this near to the ball and this far from floor, walls and ceiling came from the ball
+RESET_GAP, RESET_LOW, RESET_HIGH = 200.0, np.array([-3900.0, -4900.0, 200.0]), np.array([3900.0, 4900.0, 1850.0])
 
 
 @dataclass(slots=True)
@@ -133,6 +135,8 @@ class Moment:
     recovered: Bools
     stayed_down: Bools
     recovery_steps: npt.NDArray[np.int32]
+    flip_reset: Bools  # the wheels on the ball gave the flip back
+    is_drill: Bools  # the match began in the mechanics lane, and no goal has come since
 
 
 class Memory:
@@ -150,6 +154,8 @@ class Memory:
         self.touching = np.zeros(shape, np.bool_)
         self.demoed = np.zeros(shape, np.bool_)
         self.on_ground = np.zeros(shape, np.bool_)
+        self.has_flip = np.zeros(shape, np.bool_)
+        self.is_drill = np.zeros(matches, np.bool_)
         self.boost = np.zeros(shape, np.float32)
         self.ball_velocity = np.zeros((*shape, 3), np.float32)
         self.up = np.zeros((*shape, 3), np.float32)
@@ -175,6 +181,7 @@ class Memory:
         self.touching[rows] = facts.touching
         self.demoed[rows] = facts.demoed
         self.on_ground[rows] = facts.on_ground
+        self.has_flip[rows] = facts.has_flip
         self.boost[rows] = facts.boost
         self.ball_velocity[rows] = facts.ball_velocity
         self.up[rows] = facts.up
@@ -224,6 +231,8 @@ class Memory:
             recovered=recovered,
             stayed_down=stayed,
             recovery_steps=np.where(recovered, clock, 0).astype(np.int32),
+            flip_reset=self._flip_resets(facts, distance),
+            is_drill=np.broadcast_to(self.is_drill[:, None], touch.shape),
         )
         self.counts[...] = counts
         self._take(EVERY, facts)
@@ -234,6 +243,12 @@ class Memory:
         self.untouched_steps = np.where(anyone, 0, self.untouched_steps + 1).astype(np.int32)
         kept = np.where(touch.any(1)[:, None] & ~mine, 0, self.streak)
         self.streak = (kept + (touch & mine)).astype(np.int32)
+
+    def _flip_resets(self, facts: Facts, distance: Floats) -> Bools:
+        back = facts.has_flip & ~self.has_flip & (distance < RESET_GAP)
+        if back.any():  # rare, so the rest is hardly ever computed
+            back &= ((facts.position > RESET_LOW) & (facts.position < RESET_HIGH)).all(-1)
+        return back
 
     def _turtles(self, facts: Facts) -> tuple[Bools, Bools, Bools, npt.NDArray[np.int32]]:
         """One window at a time per seat; it starts with the turtle and never outlives the match."""

@@ -215,8 +215,9 @@ class RocketLeagueGame:
         self._tickets[row] = ticket
         self._serial[row], self._clock[row], self._bot[row] = ticket.serial, 0, ticket.bots
         rng = np.random.default_rng(ticket.seed)
-        scenario = self.spec.scenarios[ticket.scenario].name
-        self.arenas.place(row, self._setters.scene(scenario, rng, self._sizes))
+        setter = self._setters.draw(self.spec.scenarios[ticket.scenario].name, rng)
+        self._memory.is_drill[row] = setter in resets.MECHANICS
+        self.arenas.place(row, self._setters.scene(setter, rng, self._sizes))
 
     def _kick_off_again(self, rows: Index) -> None:
         """After a goal that does not end the match."""
@@ -224,6 +225,7 @@ class RocketLeagueGame:
             ticket = self._tickets[row]
             assert ticket is not None
             rng = np.random.default_rng([ticket.seed, int(self._memory.goals[row].sum())])
+            self._memory.is_drill[row] = False
             self.arenas.place(row, resets.kickoff(rng, self._sizes))
         self._settle(rows, same_match=True)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from pvp_ml.games.rocket_league import simulator as sim
 from pvp_ml.games.rocket_league.facts import Facts, Floats
+from pvp_ml.games.rocket_league.kernels_observe import write_default
 from pvp_ml.spec import Block, Feature
 
 if TYPE_CHECKING:
@@ -18,6 +19,20 @@ PER_LENGTH = 1 / 2300
 PER_TURN = 1 / np.pi
 PER_TIMER = 1 / 10
 FLIP_WINDOW_S = 1.25
+_SCALES = (PER_LENGTH, PER_TURN, PER_TIMER, FLIP_WINDOW_S)
+_COLUMNS = (
+    sim.HOLDS_JUMP,
+    sim.HANDBRAKE_VALUE,
+    sim.HAS_JUMPED,
+    sim.IS_JUMPING,
+    sim.HAS_FLIPPED,
+    sim.IS_FLIPPING,
+    sim.HAS_DOUBLE_JUMPED,
+    sim.AIR_TIME_SINCE_JUMP,
+    sim.RESPAWN_TIMER,
+    sim.BOOSTING_S,
+    sim.IS_SUPERSONIC,
+)
 
 _CAR = (
     *(f"{what}_{axis}" for what in ("position", "forward", "up", "velocity", "spin") for axis in "xyz"),
@@ -68,56 +83,5 @@ class Default:
 
     def write(self, facts: Facts, context: Context, out: Floats) -> None:
         """Fill out [N,S,D]."""
-        n, s = facts.boost.shape
-        flags = facts.flags
-        holds = flags[..., sim.HOLDS_JUMP] > 0.5
-        used = (flags[..., sim.HAS_FLIPPED] > 0.5) | (flags[..., sim.HAS_DOUBLE_JUMPED] > 0.5)
-        can_flip = ~facts.on_ground & ~holds & ~used & (flags[..., sim.AIR_TIME_SINCE_JUMP] < FLIP_WINDOW_S)
-        own_flags = np.stack(
-            [
-                holds,
-                flags[..., sim.HANDBRAKE_VALUE],
-                flags[..., sim.HAS_JUMPED],
-                flags[..., sim.IS_JUMPING],
-                flags[..., sim.HAS_FLIPPED],
-                flags[..., sim.IS_FLIPPING],
-                flags[..., sim.HAS_DOUBLE_JUMPED],
-                can_flip,
-                flags[..., sim.AIR_TIME_SINCE_JUMP],
-            ],
-            axis=2,
-        )
-        cars = self._cars(facts)
-        seats = np.arange(s)
-        ordered = cars[:, seats[:, None], self._order] * (self._order >= 0)[..., None]
-        parts = (
-            facts.ball * PER_LENGTH,
-            facts.ball_velocity * PER_LENGTH,
-            facts.ball_spin * PER_TURN,
-            facts.pad_timer * PER_TIMER,
-            own_flags,
-            cars[:, seats, seats],
-            ordered.reshape(n, s, -1),
-        )
-        np.concatenate(parts, axis=2, out=out, casting="unsafe")
-
-    def _cars(self, facts: Facts) -> Floats:
-        """[N,S,J,20]: car j as seat s sees it."""
-        rows = facts.cars
-        per_car = facts.flags[:, None]  # the same for every seat that looks
-        shape = rows.shape[:3]
-        return np.concatenate(
-            [
-                rows[..., sim.POS] * PER_LENGTH,
-                rows[..., sim.FORWARD],
-                rows[..., sim.UP],
-                rows[..., sim.VEL] * PER_LENGTH,
-                rows[..., sim.SPIN] * PER_TURN,
-                rows[..., sim.BOOST_AMOUNT, None] / 100.0,
-                np.broadcast_to(per_car[..., sim.RESPAWN_TIMER], shape)[..., None],
-                rows[..., sim.ON_GROUND, None],
-                np.broadcast_to(per_car[..., sim.IS_BOOSTING], shape)[..., None],
-                np.broadcast_to(per_car[..., sim.IS_SUPERSONIC], shape)[..., None],
-            ],
-            axis=3,
-        )
+        ball = (facts.ball, facts.ball_velocity, facts.ball_spin)
+        write_default(ball, facts.cars, facts.flags, facts.pad_timer, self._order, _COLUMNS, _SCALES, out)

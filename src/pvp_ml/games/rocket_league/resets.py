@@ -211,6 +211,10 @@ SETTERS: dict[str, Setter] = {
 }
 
 
+MECHANICS = ("wall", "air_dribble", "flip_reset", "jump")
+"""The set-ups of the mechanics lane."""
+
+
 @dataclass(frozen=True, slots=True)
 class Setters:
     """The setters of a configuration: `default` draws from the mixture, every other name stands for itself."""
@@ -218,12 +222,18 @@ class Setters:
     names: tuple[str, ...]  # of the mixture
     weights: tuple[float, ...]  # sum 1
     shots: tuple[Shot, ...]
+    mechanics_weight: float = 0.0  # share of `default` that goes to the mechanics lane, its set-ups alike
 
-    def scene(self, scenario: str, rng: np.random.Generator, sizes: Sizes) -> Scene:
-        """Draw the beginning of a match."""
-        name = scenario
-        if scenario == MIXTURE:
-            name = self.names[int(rng.choice(len(self.names), p=self.weights))]
+    def draw(self, scenario: str, rng: np.random.Generator) -> str:
+        """The setter of a match of this scenario."""
+        if scenario != MIXTURE:
+            return scenario
+        if self.mechanics_weight and rng.random() < self.mechanics_weight:
+            return MECHANICS[int(rng.integers(len(MECHANICS)))]
+        return self.names[int(rng.choice(len(self.names), p=self.weights))]
+
+    def scene(self, name: str, rng: np.random.Generator, sizes: Sizes) -> Scene:
+        """The beginning of a match, by the name of its setter."""
         if name == PACK_SETTER:
             spare = Scene(resting_ball(), kickoff_cars(rng, sizes), np.full(sum(sizes), KICKOFF_BOOST))
             return shot_scene(self.shots[int(rng.integers(len(self.shots)))], rng, sizes, spare)
@@ -234,7 +244,7 @@ class Setters:
         return (MIXTURE, *SETTERS, *((PACK_SETTER,) if self.shots else ()))
 
 
-def choose(weights: dict[str, float], shots: tuple[Shot, ...]) -> Setters:
+def choose(weights: dict[str, float], shots: tuple[Shot, ...], mechanics_weight: float = 0.0) -> Setters:
     """A weighted mixture; unknown names, bad weights and a pack setter without packs are refused."""
     known = [*SETTERS, PACK_SETTER]
     for name, weight in weights.items():
@@ -250,4 +260,4 @@ def choose(weights: dict[str, float], shots: tuple[Shot, ...]) -> Setters:
     if PACK_SETTER in used and not shots:
         raise UserError(f"state setter '{PACK_SETTER}' has no shots", "name JSON files under `packs`")
     total = sum(used.values())
-    return Setters(tuple(used), tuple(weight / total for weight in used.values()), shots)
+    return Setters(tuple(used), tuple(weight / total for weight in used.values()), shots, mechanics_weight)

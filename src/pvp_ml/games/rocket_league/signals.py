@@ -6,6 +6,8 @@ from pvp_ml.games.rocket_league import reward_terms as terms
 from pvp_ml.games.rocket_league.facts import Floats, Moment
 from pvp_ml.spec import Signal
 
+WALL_UP_Z = 0.3
+
 SIGNALS: tuple[Signal, ...] = (
     Signal("touches", doc="touches that began"),
     Signal("goals", doc="goals after a last touch by this car"),
@@ -33,12 +35,20 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("turtle_recoveries", doc="back on the wheels within 45 steps"),
     Signal("turtle_failures", doc="still down after 45 steps"),
     Signal("turtle_recovery_steps", "steps", doc="sum over recoveries"),
+    Signal("air_touches", doc="touches that began in the air"),
+    Signal("wall_touches", doc="touches that began while driving on a wall"),
+    Signal("flip_resets", doc="flips that the ball under the wheels gave back"),
+    Signal("mechanics", fold="max", doc="the match began in the mechanics lane"),
+    Signal("mechanics_touches", doc="touches in matches of the lane, until the first goal"),
+    Signal("mechanics_air_touches", doc="those in the air"),
+    Signal("mechanics_goals", doc="first goals of such matches after a last touch by this car"),
 )
 
 
 def write(moment: Moment, out: Floats) -> None:
     """Fill out [M,S,K]."""
-    now, counts = moment.now, moment.counts
+    now, counts, drill = moment.now, moment.counts, moment.is_drill
+    air_touch = moment.touch & ~now.on_ground
     values = (
         moment.touch,
         moment.scorer,
@@ -66,6 +76,13 @@ def write(moment: Moment, out: Floats) -> None:
         moment.recovered,
         moment.stayed_down,
         moment.recovery_steps,
+        air_touch,
+        moment.touch & now.on_ground & (abs(now.up[..., 2]) < WALL_UP_Z),
+        moment.flip_reset,
+        drill,
+        moment.touch & drill,
+        air_touch & drill,
+        moment.scorer & drill,
     )
     for i, value in enumerate(values):
         out[:, :, i] = value

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from pvp_ml.errors import UserError
 from pvp_ml.games.rocket_league.carorder import add_apart, find_address_word
 from pvp_ml.games.rocket_league.field import TICKS_PER_S
+from pvp_ml.games.rocket_league.kernels_pads import SOON, count_down
 from pvp_ml.games.rocket_league.meshes import MeshSet, materialise
 
 BALL_WIDTH, CAR_WIDTH, PADS = 25, 36, 34
@@ -39,11 +41,26 @@ HAS_FLIP, IS_JUMPING, IS_SUPERSONIC, HAS_CONTACT = range(4)
     AIR_TIME_SINCE_JUMP,
     HANDBRAKE_VALUE,
     RESPAWN_TIMER,
-    IS_BOOSTING,
+    BOOSTING_S,
     HOLDS_JUMP,
 ) = range(4, 13)
 SHORT_FLAGS, ALL_FLAGS = 4, 13
-_SHORT, _ALL = struct.Struct(f"={SHORT_FLAGS}f").pack, struct.Struct(f"={ALL_FLAGS}f").pack
+_pack_short, _pack_all = struct.Struct(f"={SHORT_FLAGS}f").pack, struct.Struct(f"={ALL_FLAGS}f").pack
+_short_flags = attrgetter("is_jumping", "is_supersonic", "has_world_contact")
+_all_flags = attrgetter(
+    "is_jumping",
+    "is_supersonic",
+    "has_world_contact",
+    "has_jumped",
+    "has_flipped",
+    "is_flipping",
+    "has_double_jumped",
+    "air_time_since_jump",
+    "handbrake_val",
+    "demo_respawn_timer",
+    "time_spent_boosting",
+    "last_controls.jump",
+)
 
 _started_with: list[MeshSet] = []  # RocketSim reads meshes once per process
 
@@ -102,6 +119,7 @@ class Arenas:
         self.game = np.zeros((matches, 4), np.float32)  # mode, last toucher's id, blue score, orange score
         self.pads = np.zeros((matches, 2, PADS), np.float32)  # 1 = there
         self.pad_timer = np.zeros((matches, PADS), np.float32)  # seconds until it is back, blue's order
+        self._taken = np.zeros((matches * PADS, 2), np.int64)
         self.ball = np.zeros((matches, 2, BALL_WIDTH), np.float32)
         self.cars = np.zeros((matches, self.seats, 2, CAR_WIDTH), np.float32)
         self.flags = np.zeros((matches, self.seats, ALL_FLAGS if all_flags else SHORT_FLAGS), np.float32)
@@ -198,13 +216,9 @@ class Arenas:
 
     def _track_pads(self, rows: npt.NDArray[np.int64], seconds: float) -> None:
         """Timers count down here; only a pad that was just taken is asked for its exact time."""
-        there = self.pads[rows, 0] > 0.5
-        timer = np.where(there, 0.0, self.pad_timer[rows])
-        taken = ~there & (timer == 0.0)
-        timer = np.where(there, 0.0, np.maximum(timer - seconds, 1e-3))
-        for i, pad in np.argwhere(taken).tolist():
-            timer[i, pad] = max(self._pads[int(rows[i])][pad].get_state().cooldown, 1e-3)
-        self.pad_timer[rows] = timer
+        count = count_down(rows, self.pads, seconds, self.pad_timer, self._taken)
+        for match, pad in self._taken[:count].tolist():
+            self.pad_timer[match, pad] = max(self._pads[match][pad].get_state().cooldown, SOON)
 
     def _respawn(self, rows: npt.NDArray[np.int64], seconds: float) -> None:
         """Bring back demolished cars whose time ends within the next step, at a place that the match fixes.
@@ -251,27 +265,7 @@ class _Harvest:
         self.pads.append(pads)
         self.balls.append(ball)
         self.cars += rows
+        pack, chosen = (_pack_all, _all_flags) if every else (_pack_short, _short_flags)
         for car in cars:
-            self.flags += _all_flags(car.get_state()) if every else _short_flags(car.get_state())
-
-
-def _short_flags(s: Any) -> bytes:
-    return _SHORT(s.has_flip_or_jump(), s.is_jumping, s.is_supersonic, s.has_world_contact)
-
-
-def _all_flags(s: Any) -> bytes:
-    return _ALL(
-        s.has_flip_or_jump(),
-        s.is_jumping,
-        s.is_supersonic,
-        s.has_world_contact,
-        s.has_jumped,
-        s.has_flipped,
-        s.is_flipping,
-        s.has_double_jumped,
-        s.air_time_since_jump,
-        s.handbrake_val,
-        s.demo_respawn_timer,
-        s.time_spent_boosting > 0,
-        s.last_controls.jump,
-    )
+            state = car.get_state()
+            self.flags += pack(state.has_flip_or_jump(), *chosen(state))

@@ -1,0 +1,142 @@
+"""The Rocket League presets: weights of the phases, one curriculum of the same, promotion that survives a resume."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pvp_ml.rl.schedule import Progress
+from pvp_ml.run.competition import Competition
+from pvp_ml.run.conditions import holds
+from pvp_ml.run.config import load_config
+from pvp_ml.run.presets import load_preset
+from pvp_ml.run.store import RunStore
+from pvp_ml.run.tracking import Tracker
+from pvp_ml.run.trainer import Run, train
+
+HERE = Path(__file__).parent
+PHASES = ("ball-touching", "bronze-skills-1", "silver-skills-1", "silver-skills-2")
+WEIGHTS = {
+    # term: phases 1 to 4; `velocity_toward_own_goal` and `bad_orientation` are negative already
+    "touch": (1.0, None, None, None),
+    "goal": (None, 20, 25, 20),
+    "concede": (None, -10, -8, -10),
+    "strong_hit": (None, 0.2, 5.0, 5.0),
+    "velocity_ball_to_goal": (None, 0.2, 8.0, 10.0),
+    "speed_toward_ball": (0.05, 0.05, 1.0, 1.0),
+    "face_ball": (0.01, 0.015, 1.0, 1.0),
+    "in_air": (0.0015, 0.0015, 0.075, None),
+    "liu_distance_ball_to_goal": (None, None, 3.0, None),
+    "velocity_toward_own_goal": (None, None, 4.0, None),
+    "liu_distance_player_to_ball": (None, None, 1.0, None),
+    "jump_shot": (None, None, 2.5, None),
+    "save_boost": (None, None, 0.4, 0.8),
+    "collect_boost": (None, None, None, 0.3),
+    "basic_shot": (None, None, None, 4.0),
+    "basic_aerial": (None, None, None, 4.0),
+    "recovery_and_landing": (None, None, 0.1, 0.3),
+    "bad_orientation": (None, None, 0.1, 0.1),
+}
+
+
+def config(name, *flags):
+    return load_config(f"rocket_league/{name}", ["--env.meshes", "generated", *flags], HERE)
+
+
+@pytest.mark.parametrize("phase", range(4))
+def test_a_phase_alone_and_in_the_curriculum_is_the_same(phase):
+    alone, whole = config(PHASES[phase]), config("training")
+    inside = whole.in_phase(phase)
+    for section in ("env", "network", "ppo", "reward", "self_play", "eval"):
+        assert getattr(inside, section) == getattr(alone, section), section
+    expected = {term: row[phase] for term, row in WEIGHTS.items() if row[phase] is not None}
+    assert {term: weight.value for term, weight in alone.reward.weights.items()} == expected
+    assert set(alone.env.rewards) == set(expected), "only what is weighed is computed"
+    assert alone.ppo.learning_rate.value == (2e-4, 1e-4, 1e-4, 8e-5)[phase]
+    assert alone.env.mechanics_weight == (0.0, 0.0, 0.0, 0.2)[phase]
+
+
+def test_promotion_looks_at_rates_per_minute():
+    first, second, third, last = config("training").phases
+    assert [p.name for p in config("training").phases] == [
+        "BallTouching",
+        "BronzeSkills1",
+        "SilverSkills1",
+        "SilverSkills2",
+    ]
+    assert not holds(first.promote, {"signal/touches": 7.9, "match/length": 900.0})
+    assert holds(first.promote, {"signal/touches": 2.0, "match/length": 225.0})
+    assert not holds(first.promote, {}), "nothing measured, nothing promoted"
+    assert holds(second.promote, {"signal/team_goals": 0.5, "match/length": 450.0})
+    turtles = {"signal/turtles": 1.0, "signal/team_goals": 2.0, "match/length": 900.0}
+    assert holds(third.promote, {**turtles, "signal/turtle_recoveries": 0.6})
+    assert not holds(third.promote, {**turtles, "signal/turtle_recoveries": 0.4})
+    assert last.promote is None
+
+
+@pytest.mark.parametrize(("name", "seats"), [("self-play", 2), ("self-play-2v2", 4), ("self-play-3v3", 6)])
+def test_one_policy_drives_a_whole_team(name, seats, tmp_path):
+    read = config(name)
+    spec = read.env.spec
+    assert spec.seats == seats
+    assert spec.interface_digest == config("ball-touching").env.spec.interface_digest, "a model goes from 1v1 to 3v3"
+    assert read.self_play.snapshot_every == read.run.milestone_every, "opponents change at milestones only"
+    for _, lineup in _mix(read, tmp_path).lineups:
+        for team in spec.teams:
+            assert len({lineup[seat] for seat in team}) == 1
+
+
+def _mix(read, folder):
+    return Competition(read.env.spec, read.self_play, {}, folder, 0).mix(Progress())
+
+
+needs_rocketsim = pytest.mark.skipif(
+    importlib.util.find_spec("RocketSim") is None,
+    reason="rocketsim is not installed: pip install 'pvp-ml[rocket-league]'",
+)
+
+
+def small(folder: Path, total: int):
+    """The curriculum with everything small, and a first condition that holds as soon as matches have ended."""
+    data = load_preset("rocket_league/training", HERE).data
+    data["env"] |= {"matches": 4, "no_touch_s": 1.0, "meshes": "generated"}
+    data["network"] = {"trunk": [8]}
+    data["ppo"] |= {"n_steps": 16, "batch_size": 64, "n_epochs": 1}
+    data["phases"][0] |= {"min_steps": 128, "promote": data["phases"][0]["promote"].replace(">= 8", ">= 0")}
+    path = folder / "small.yml"
+    path.write_text(yaml.safe_dump(data))
+    flags = ["--run.directory", str(folder), "--run.name", "r", "--run.total-steps", str(total), "--run.shards", "1"]
+    flags += ["--eval.every", "0"]
+    return contextlib.closing(Run(load_config(str(path), flags, folder), RunStore(folder, "r"), Tracker()))
+
+
+@needs_rocketsim
+def test_the_curriculum_promotes_itself_and_survives_a_resume_in_between(tmp_path, monkeypatch):
+    monkeypatch.setenv("PVP_ML_HOME", str(tmp_path / "home"))
+    with small(tmp_path, 64) as run:
+        train(run)
+        assert run.phase == 0
+        seen = run.learning.trainees["main"].reward_statistics["reward/count"][0]
+        assert seen == 64 * 2
+    with small(tmp_path, 256) as run:
+        assert run.resume()
+        assert run.phase == 0 and run.progress.steps == 64
+        train(run)
+        assert run.phase == 1
+        assert run.tracker.last["run/phase"] == 1.0
+        main = run.learning.trainees["main"]
+        assert main.updates >= 3
+        assert main.reward_statistics["reward/count"][0] <= 128 * 2, "other rewards, other returns: measured anew"
+        assert {t.name for t in run.spec.rewards} == set(run.config.env.rewards)
+        assert not run.config.env.end_on_goal
+        weights = main.policy.flat.clone()
+    with small(tmp_path, 320) as run:
+        assert run.resume()
+        assert run.phase == 1
+        assert (run.learning.trainees["main"].policy.flat == weights).all()
+        train(run)
+        assert run.progress.steps == 320
