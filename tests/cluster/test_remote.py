@@ -1,6 +1,7 @@
 """Games elsewhere, learning here: the same weights as local shards, bounded staleness, and losses that cost little."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -203,7 +204,7 @@ def test_members_travel_by_their_hash(tmp_path):
     assert crew.puts[0].fetches == 2  # one per worker, however many matches
     assert len(course.outcomes) > 5
     course.learning.shards.use_mix(SELF)
-    course.go(14)
+    course.go(20)
     assert all(key not in worker._members._handles for worker in crew.workers.values())
 
 
@@ -271,3 +272,22 @@ def test_a_worker_says_why_it_failed(tmp_path, monkeypatch):
     monkeypatch.setattr("pvp_ml.selfplay.collector.Collector.collect", lambda self: 1 / 0)
     with pytest.raises(UserError, match="worker 0 failed: division by zero"):
         Course(learning).go(1)
+
+
+def test_the_metrics_page_names_what_a_cluster_tells(tmp_path):
+    page = (Path(__file__).parents[2] / "docs/metrics.md").read_text()
+    told = Course(remote(tmp_path, CrewHere(), staleness=1)).go(1).cluster[0]
+    assert len(told) == 6
+    assert [name for name in told if f"`{name}`" not in page] == []
+
+
+def test_a_policy_learns_from_stale_rollouts(tmp_path):
+    """A probe whose best choice pays 1: rollouts of older weights must not keep the policy from finding it."""
+    rng = np.random.default_rng(5)
+    crew = CrewHere(slow=lambda rank, method: int(rng.integers(0, 3)) if method == "roll_out" else 0)
+    flags = ["--env.matches", "64", "--ppo.n-steps", "8", "--ppo.batch-size", "128", "--learning-rate", "3e-3"]
+    mix = LineupMix(((1.0, (Live(),)),))
+    course = Course(remote(tmp_path, crew, *flags, game="probe", staleness=2, mix=mix, shards=3)).go(40)
+    late = [score[0] for *_, score in course.outcomes[-200:]]
+    early = [score[0] for *_, score in course.outcomes[:200]]
+    assert np.mean(late) > 0.9 > np.mean(early)

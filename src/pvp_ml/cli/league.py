@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from cyclopts import App, Parameter
@@ -21,7 +22,13 @@ from pvp_ml.run.checkpoint_facts import read_league
 from pvp_ml.selfplay.evaluate import find_contestant
 from pvp_ml.selfplay.league import MAIN, League
 from pvp_ml.selfplay.ratings import Belief
-from pvp_ml.selfplay.tournament import Tournament, play_tournament
+from pvp_ml.selfplay.tally import Tally
+from pvp_ml.selfplay.tournament import Tournament, pairs, play_tournament, rate_pairs
+
+if TYPE_CHECKING:
+    from pvp_ml.cluster.errands import ErrandBook
+    from pvp_ml.cluster.ray_cluster import RayCluster
+    from pvp_ml.games.registry import GameConfig, GameType
 
 app = App(name="league", help="Who is in a run's league and how they fare; ratings among any models.")
 AsJson = Annotated[bool, Parameter(name="--json", negative="")]
@@ -68,7 +75,7 @@ def show(
 @app.command
 def rate(
     *, models: Annotated[list[str], Parameter(consume_multiple=True)], matches: int = 1000, game: str = "",
-    seed: int = 0, png: str = "", as_json: AsJson = False,
+    seed: int = 0, png: str = "", distributed: bool = False, ray_address: str = "", as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Everybody against everybody, with fitted ratings (Bradley–Terry, 95 % intervals); a bot is the anchor.
 
@@ -78,6 +85,8 @@ def rate(
         game: the game, where no model says it
         seed: the same seed gives the same matches
         png: also draw the payoff table into this file
+        distributed: play the pairs as tasks on a Ray cluster; the result is the same
+        ray_address: that cluster (`auto`, HOST:PORT); default: $RAY_ADDRESS, else all cores here
         as_json: print one JSON object
     """
     here = Path.cwd()
@@ -85,10 +94,16 @@ def rate(
     settings = kind.config()
     contestants = [find_contestant(name, kind.spec(settings), here) for name in models]
     console = Console(stderr=True, quiet=as_json)
-    result = play_tournament(
-        lambda rows: kind.build(settings, rows), contestants, matches, seed,
-        lambda pair, tally: console.print(f"{pair}: {tally.score:.1%} of {tally.matches}", highlight=False),
-    )  # fmt: skip
+
+    def tell(pair: str, tally: Tally) -> None:
+        console.print(f"{pair}: {tally.score:.1%} of {tally.matches}", highlight=False)
+
+    if distributed or ray_address:
+        book = errand_book(kind, settings, models, pairs(contestants), matches, seed)
+        with contextlib.closing(_cluster(ray_address)) as cluster:
+            result = rate_pairs(contestants, (report.total for report in book.play(cluster)), tell)
+    else:
+        result = play_tournament(lambda rows: kind.build(settings, rows), contestants, matches, seed, tell)
     if as_json:
         print(json.dumps(result.to_json()))
     else:
@@ -109,6 +124,26 @@ def _print_members(league: League, players: list[str], names: list[str]) -> None
         made = f"{score.points / score.matches:.0%} of {score.matches}" if score.matches else ""
         table.add_row(name, what, joined, quality, f"{belief.mu:.1f}", f"{2 * belief.sigma:.1f}", made)
     Console().print(table)
+
+
+def errand_book(
+    kind: GameType, settings: GameConfig, models: list[str], meetings: list[tuple[int, int]], matches: int, seed: int
+) -> ErrandBook:
+    """The meetings of a tournament as tasks."""
+    from pvp_ml.cluster.errands import ErrandBook
+
+    book = ErrandBook(kind, settings, Path.cwd())
+    sides = [book.side(name) for name in models]
+    for i, j in meetings:
+        book.add(sides[i], sides[j], matches, seed)
+    return book
+
+
+def _cluster(address: str) -> RayCluster:
+    from pvp_ml.cluster.ray_cluster import connect
+    from pvp_ml.run.machine import cores
+
+    return connect(address, cores())
 
 
 def _game_or_none(model: str) -> str:

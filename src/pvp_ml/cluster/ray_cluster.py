@@ -56,6 +56,7 @@ def _prepare(address: str) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # the coming default; without it Ray warns
     if address == LOCAL:
+        os.environ.setdefault("RAY_worker_niceness", "0")  # workers beside the trainer weigh as much as local shards
         os.environ.setdefault("RAY_AUTH_MODE", "token")
         if not os.environ.get("RAY_AUTH_TOKEN_PATH"):
             os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))

@@ -1,0 +1,138 @@
+"""Two Ray workers beside two local shards: the same run, in turn, per second of processor time of the whole tree.
+
+    nice python benchmarks/bench_ray.py [--preset nh/quick] [--rollouts 8] [--repeats 3] [--staleness 0] [--json FILE]
+
+Processor time is read from /proc for every process of a side: the trainer and its shard; or the trainer, the workers
+and all of Ray. Both sides learn the same bits when the staleness is 0, which is checked.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from pvp_ml.cluster.orders import pack_rollout, weight_arrays
+from pvp_ml.run.config import load_config
+from pvp_ml.run.store import RunStore
+from pvp_ml.run.tracking import Tracker
+from pvp_ml.run.trainer import Run
+
+TICK = os.sysconf("SC_CLK_TCK")
+WARM_UP = 2
+
+
+def processes() -> dict[int, tuple[int, float]]:
+    """Pid → (parent, processor seconds)."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with contextlib.suppress(OSError):
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+                found[int(folder.name)] = (int(fields[1]), (int(fields[11]) + int(fields[12])) / TICK)
+    return found
+
+
+def tree(root: int, table: dict[int, tuple[int, float]]) -> set[int]:
+    """A process and all below it."""
+    members = {root}
+    while more := {pid for pid, (parent, _) in table.items() if parent in members} - members:
+        members |= more
+    return members
+
+
+class Side:
+    """One way of running, and what it used up so far."""
+
+    def __init__(self, run: Run, others: set[int]) -> None:
+        self.run, self._others = run, others
+        self.rows = self.steps = 0
+        self.rates: list[float] = []
+        self.split: dict[str, float] = {}
+
+    def used(self) -> float:
+        table = processes()
+        return sum(table[pid][1] for pid in tree(os.getpid(), table) - self._others)
+
+    def go(self, rollouts: int, is_counted: bool) -> None:
+        used, wall, rows = self.used(), time.perf_counter(), 0.0
+        for _ in range(rollouts):
+            collected = self.run.collect()
+            self.run.record(collected, self.run.learn())
+            rows += self.run.tracker.last["ppo/rows"]
+        if is_counted:
+            self.rates.append(rows / (self.used() - used))
+            wall = time.perf_counter() - wall
+            for part in ("simulate", "infer", "other", "learn", "wait"):
+                self.split[part] = self.split.get(part, 0.0) + self.run.tracker.last[f"time/{part}_s"] * rollouts
+            self.split["wall"] = self.split.get("wall", 0.0) + wall
+
+
+def open_run(preset: str, flags: list[str], folder: str, name: str) -> Run:
+    config = load_config(preset, [*flags, "--run.total-steps", "0"], Path.cwd())
+    return Run(config, RunStore(Path(folder), name), Tracker())
+
+
+def constants(run: Run) -> dict[str, float]:
+    """Bytes and arithmetic per decision, from the arrays and the network themselves."""
+    shards = run.learning.shards
+    rollout = shards._learners[0].rollout
+    policy = run.learning.trainees["main"].policy
+    arrays = pack_rollout(rollout, policy.network.privileged)
+    rows = (rollout.shape.steps) * rollout.shape.matches * rollout.shape.seats
+    forward = 2 * sum(t.size for t in policy.tensors().values())
+    return {
+        "bytes_per_agent_step": round(sum(a.nbytes for a in arrays) / rows, 1),
+        "weight_bytes": sum(a.nbytes for a in weight_arrays(shards.memories)),
+        "flop_to_act": forward,
+        "flop_to_learn": 3 * forward * run.config.ppo.n_epochs,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--preset", default="nh/quick")
+    parser.add_argument("--rollouts", type=int, default=8)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--staleness", type=int, default=0)
+    parser.add_argument("--json", default="")
+    given, flags = parser.parse_known_args()
+    with tempfile.TemporaryDirectory() as folder:
+        local = open_run(given.preset, [*flags, "--run.shards", "2"], folder, "local")
+        beside = {worker.process.pid for worker in local.learning.shards._workers.values()}
+        table = processes()
+        before = tree(os.getpid(), table)
+        cluster = ["--distribute", "2", "--staleness", str(given.staleness)]
+        ray = open_run(given.preset, [*flags, *cluster], folder, "ray")
+        sides = {"local": Side(local, set()), "ray": Side(ray, beside)}
+        sides["local"]._others = tree(os.getpid(), processes()) - before
+        for turn in range(1 + given.repeats):
+            for side in sides.values():
+                side.go(given.rollouts if turn else WARM_UP, is_counted=turn > 0)
+        weights = [side.run.learning.trainees["main"].policy.flat.numpy().tobytes() for side in sides.values()]
+        facts = constants(ray)
+        for side in sides.values():
+            side.run.close()
+    rates = {name: statistics.median(side.rates) for name, side in sides.items()}
+    result = {
+        "metric": f"ray/{given.preset}",
+        "unit": "learned decisions per CPU-second of all processes",
+        "value": round(rates["ray"], 1),
+        "baseline": round(rates["local"], 1),
+        "ratio": round(rates["ray"] / rates["local"], 3),
+        "ratios": [round(r / b, 3) for r, b in zip(sides["ray"].rates, sides["local"].rates, strict=True)],
+        "staleness": given.staleness,
+        "is_same_bits": weights[0] == weights[1],
+        "seconds": {name: {k: round(v, 2) for k, v in side.split.items()} for name, side in sides.items()},
+        **facts,
+    }
+    print(json.dumps(result))
+    if given.json:
+        Path(given.json).write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
