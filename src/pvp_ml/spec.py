@@ -103,6 +103,17 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True)
+class Figure:
+    """A number that players talk about: folded signals `of`, summed over matches, for one of `over` (or one match)."""
+
+    name: str
+    unit: str
+    of: tuple[str, ...]
+    over: tuple[str, ...] = ()
+    when: Literal["always", "won", "lost"] = "always"
+
+
+@dataclass(frozen=True, slots=True)
 class RewardTerm:
     """A named number, unweighted; presets weigh it."""
 

@@ -126,8 +126,23 @@ def show(result: Evaluation, with_actions: bool = False) -> None:
     for row in result.rows():
         table.add_row(*row)
     Console().print(table)
+    if result.figures:
+        _show_figures(result)
     if with_actions:
         _show_actions(result)
+
+
+def _show_figures(result: Evaluation) -> None:
+    """Figures of both sides, and of the first in each scenario where there are several."""
+    labels = [label for label in result.told if label != result.total.label]
+    apart = labels if len(labels) > 1 else []
+    table = Table("", result.first, result.second, *apart, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for figure in result.figures:
+        both = [side.get(figure.name) for side in result.told[result.total.label]]
+        each = [result.told[label][0].get(figure.name) for label in apart]
+        told = ["–" if value is None else f"{value:.3g}" for value in (*both, *each)]
+        table.add_row(f"{figure.name} {figure.unit}".replace("_", " "), *told)
+    Console().print(table)
 
 
 def _show_actions(result: Evaluation) -> None:
@@ -168,7 +183,13 @@ def _play(
         with Progress(console=Console(stderr=True), transient=True, disable=quiet) as bar:
             task = bar.add_task(f"{sides[0].name} against {sides[1].name}", total=matches)
             return play(
-                game, *sides, matches, seed, scenarios, lambda done, all_: bar.update(task, completed=done, total=all_)
+                game,
+                *sides,
+                matches,
+                seed,
+                scenarios,
+                lambda done, all_: bar.update(task, completed=done, total=all_),
+                kind.figures,
             )
     finally:
         game.close()

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pvp_ml.errors import UserError
 from pvp_ml.match import AsyncVecGame, StepBuffers, VecGame
-from pvp_ml.spec import GameSpec
+from pvp_ml.spec import Figure, GameSpec
 
 GROUP = "pvp_ml.games"
 
@@ -58,6 +58,8 @@ class GameType:
     `scene(game, out)` is what a page draws of row 0, what the last step did included, also right after its match
     stopped; a game without it is drawn from its `view`.
 
+    `figures` are what players of it talk about; evaluations and training metrics show them.
+
     `bench(config, tell)` measures a game that cannot be timed by stepping it here; `conform(folder, free_plays, limit,
     tell)` compares it with recorded matches of the original.
     """
@@ -80,6 +82,7 @@ class GameType:
     bench: Callable[[Any, Callable[[str], None]], dict[str, Any]] | None = None
     conform: Callable[[Path, int, int, Callable[[str], None]], ConformResult] | None = None
     is_remote: Callable[[Any], bool] | None = None
+    figures: tuple[Figure, ...] = ()
 
     def runs_elsewhere(self, config: GameConfig) -> bool:
         """Whether `build` gives an AsyncVecGame under these settings."""

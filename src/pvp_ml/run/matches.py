@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from pvp_ml.match import TIE, WIN, Live
+from pvp_ml.selfplay.figures import FigureSums
 from pvp_ml.selfplay.lanes import Outcome
-from pvp_ml.spec import GameSpec
+from pvp_ml.spec import Figure, GameSpec
 
 WINDOW = 400
 
@@ -17,8 +18,9 @@ WINDOW = 400
 class MatchMetrics:
     """Means over the last WINDOW matches, from the main trainee's seats."""
 
-    def __init__(self, spec: GameSpec, trainee: str = "main") -> None:
+    def __init__(self, spec: GameSpec, figures: Sequence[Figure] = (), trainee: str = "main") -> None:
         self._spec = spec
+        self._figures = figures
         self._trainee = trainee
         self._recent: deque[Outcome] = deque(maxlen=WINDOW)
         self._voids = 0
@@ -48,10 +50,17 @@ class MatchMetrics:
             metrics["match/tie_rate"] = float(np.mean([o.result[s] == TIE for o, s in seats]))
             folded = np.mean([o.signals[s] for o, s in seats], axis=0)
             metrics |= {f"signal/{k.name}": float(v) for k, v in zip(self._spec.signals, folded, strict=True)}
+            metrics |= {f"figure/{name}": value for name, value in self._told(seats).items()}
         against = [(o, s) for o, s in seats if len(set(o.plan.lineup)) > 1]
         if against:
             metrics["match/win_rate"] = float(np.mean([_points(o.result[s]) for o, s in against]))
         return metrics
+
+    def _told(self, seats: Sequence[tuple[Outcome, int]]) -> dict[str, float]:
+        sums = FigureSums(self._spec, self._figures, sides=1)
+        for outcome, seat in seats:
+            sums.add(0, outcome.signals[seat], outcome.result[seat])
+        return sums.values(0)
 
 
 def _points(result: int) -> float:

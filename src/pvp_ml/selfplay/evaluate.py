@@ -19,10 +19,11 @@ from pvp_ml.bundle import Bundle, model_name, read_bundle
 from pvp_ml.errors import UserError
 from pvp_ml.match import IDLE, RESTING, AsyncVecGame, Bot, External, MatchPlan, StepBuffers, VecGame
 from pvp_ml.players import BundlePlayer, Player
+from pvp_ml.selfplay.figures import FigureSums
 from pvp_ml.selfplay.kernels_lanes import row_keys
 from pvp_ml.selfplay.plans import scramble, seat_teams
 from pvp_ml.selfplay.tally import Evaluation, SignalFolds, Tally
-from pvp_ml.spec import GameSpec
+from pvp_ml.spec import Figure, GameSpec
 
 STALL_S = 120.0
 EVERY_SCENARIO = "all"
@@ -66,10 +67,12 @@ def find_contestant(name: str, spec: GameSpec, working_directory: Path, greedy: 
 
 
 def evaluate(game: VecGame | AsyncVecGame, first: Contestant, second: Contestant, matches: int, seed: int = 0,
-             scenarios: Sequence[str] = (), progress: Progress | None = None) -> Evaluation:  # fmt: skip
+             scenarios: Sequence[str] = (), progress: Progress | None = None,
+             figures: Sequence[Figure] = ()) -> Evaluation:  # fmt: skip
     """Play `matches` (rounded up to whole rounds of all seatings) and report. `game` must be fresh: nothing queued.
 
     scenarios: played in turn, round by round; empty means the game's first, ("all",) all that it has.
+    figures: numbers that players talk about, told for each scenario.
     """
     spec = game.spec
     every = tuple(s.name for s in spec.scenarios)
@@ -79,7 +82,7 @@ def evaluate(game: VecGame | AsyncVecGame, first: Contestant, second: Contestant
     if matches < 1:
         raise UserError(f"matches is {matches}", "play at least 1")
     plans = make_plans(spec, (first, second), matches, seed, names)
-    table = _Table(spec, game.matches, plans, (first, second))
+    table = _Table(spec, game.matches, plans, (first, second), figures)
     game.queue(plans)
     tell = progress or (lambda done, planned: None)
     if hasattr(game, "recv"):
@@ -147,8 +150,17 @@ class _Sums:
 class _Table:
     """The matches in play: who sits where, and what has been counted."""
 
-    def __init__(self, spec: GameSpec, rows: int, plans: list[MatchPlan], sides: tuple[Contestant, ...]) -> None:
+    def __init__(
+        self,
+        spec: GameSpec,
+        rows: int,
+        plans: list[MatchPlan],
+        sides: tuple[Contestant, ...],
+        figures: Sequence[Figure],
+    ) -> None:
         self._spec = spec
+        self._figures = tuple(figures)
+        self._told: dict[str, FigureSums] = {}
         self._plans = {plan.serial: plan for plan in plans}
         self._players = [side.make(spec) if side.make else None for side in sides]
         self._serial = np.full(rows, RESTING, np.int64)
@@ -236,6 +248,9 @@ class _Table:
             for seat, owner in enumerate(side):
                 self._sums.signals[owner] += folded[seat]
                 self._sums.seats[owner] += 1
+                for label in (self._total.label, plan.scenario):
+                    sums = self._told.setdefault(label, FigureSums(self._spec, self._figures))
+                    sums.add(owner, folded[seat], int(out.result[i, seat]))
 
     def _sides(self, plan: MatchPlan) -> list[int]:
         """Seat → contestant, bots included: seatings follow each other serial by serial."""
@@ -269,6 +284,8 @@ class _Table:
             by_team=tuple(tally for tally in self._team.values() if tally.matches + tally.voids),
             signals=tuple((s, float(means[0, k]), float(means[1, k])) for k, s in enumerate(spec.signals)),
             choices=choices,
+            figures=self._figures,
+            told={label: (sums.values(_FIRST), sums.values(_SECOND)) for label, sums in self._told.items()},
         )
 
     def _columns(self) -> list[tuple[int, int]]:

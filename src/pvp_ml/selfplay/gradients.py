@@ -13,10 +13,11 @@ import numpy.typing as npt
 import torch
 
 from pvp_ml.match import FloatArray
+from pvp_ml.rl.accelerator import Accelerator, accelerator_for, backward, judge
 from pvp_ml.rl.normalize import Moments, moments
 from pvp_ml.rl.novelty import add_novelty
 from pvp_ml.rl.policy import Anchor, Policy
-from pvp_ml.rl.ppo import SUMS, LossWeights, Minibatch, PpoConfig, ppo_loss
+from pvp_ml.rl.ppo import SUMS, LossWeights, Minibatch, PpoConfig
 from pvp_ml.rl.rollout import Rollout, Rows
 from pvp_ml.rl.sequences import Cuts, Sequences, cut, gather
 from pvp_ml.selfplay.kernels_lanes import discounted_returns
@@ -59,6 +60,7 @@ class TraineeShare:
     order: npt.NDArray[np.int64] | None = None
     scale: tuple[float, float] = (0.0, 1.0)
     log_prob: FloatArray | None = None  # [B] under the present weights, where the rows were acted by older ones
+    accelerator: Accelerator | None = None  # judges minibatches elsewhere or in another precision
     correction: FloatArray | None = None  # [B] what such a row's advantage is multiplied by
 
 
@@ -75,6 +77,7 @@ class RowLearner:
         self._returns = np.zeros_like(rollout.reward)
         for share in shares:
             share.policy.bind_gradients(share.gradient)
+            share.accelerator = accelerator_for(share.policy, share.config.device, share.config.precision)
 
     def add_novelty(self, coefficients: FloatArray) -> float:
         """Pay each trainee for the unusual: see `novelty`. Returns the sum paid."""
@@ -148,8 +151,10 @@ class RowLearner:
             chosen = units[low : low + CORRECTION_ROWS]
             batch = self._minibatch(share, chosen)
             with torch.no_grad():
-                new = share.policy.evaluate(batch.obs, batch.privileged, batch.legal, batch.actions, batch.memory)
-            known[chosen if share.cuts is None else gather(share.cuts, chosen)[0]] = new.log_prob.numpy()
+                log_prob = (
+                    share.accelerator.log_prob(batch) if share.accelerator else judge(share.policy, batch).log_prob
+                )
+            known[chosen if share.cuts is None else gather(share.cuts, chosen)[0]] = log_prob.numpy()
         return known
 
     def normalise_advantages(self, name: str, mean: float, deviation: float) -> None:
@@ -171,17 +176,14 @@ class RowLearner:
         share.gradient.zero_()
         if low == high:
             return np.zeros(len(SUMS) + len(share.policy.interface.heads))
-        batch = self._minibatch(share, share.order[low:high])
-        anchors = {
-            key: share.policy.anchor_log_probs(anchor, batch.obs, batch.legal, batch.actions, batch.memory)
-            for key, anchor in share.anchors.items()
-            if getattr(weights, key) > 0.0
-        }
-        new = share.policy.evaluate(
-            batch.obs, batch.privileged, batch.legal, batch.actions, batch.memory, with_log_probs=bool(anchors)
-        )
-        loss, sums = ppo_loss(new, batch, weights, anchors.get("teacher"), anchors.get("magnet"))
-        torch.autograd.backward(loss)
+        accelerator = share.accelerator
+        if accelerator is None:
+            sums = backward(share.policy, self._minibatch(share, share.order[low:high]), share.anchors, weights)
+        else:
+            if accelerator.is_mixed and share.log_prob is None:  # ratios start at 1 in the precision that they end in
+                share.log_prob = self._log_probs(share, self.rollout.flat("log_prob")[share.rows.index])
+            batch = self._minibatch(share, share.order[low:high])
+            sums = accelerator.backward(batch, share.anchors, weights, share.gradient)
         return sums.double().numpy()
 
     def _minibatch(self, share: TraineeShare, order: npt.NDArray[np.int64]) -> Minibatch:

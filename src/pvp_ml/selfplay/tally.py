@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.bundle import MatchResult
-from pvp_ml.spec import GameSpec, Signal
+from pvp_ml.spec import Figure, GameSpec, Signal
 
 
 @dataclass(slots=True)
@@ -72,6 +72,9 @@ class Evaluation:
     by_team: tuple[Tally, ...]  # label "team 0", "team 1": where the first contestant sat
     signals: tuple[tuple[Signal, float, float], ...]  # mean over matches and seats: first, second
     choices: dict[str, dict[str, tuple[float, float]]]  # head → choice → share of decisions: first, second
+    figures: tuple[Figure, ...] = ()
+    told: dict[str, tuple[dict[str, float], dict[str, float]]] = field(default_factory=dict)
+    """Scenario, or "all" → figure → value: first, second."""
 
     def rows(self) -> list[tuple[str, ...]]:
         """Table rows: label, matches, won, tied, lost, void, score, interval, steps."""
@@ -93,6 +96,7 @@ class Evaluation:
                 for s, a, b in self.signals
             ],
             "choices": self.choices,
+            "figures": {label: {"first": first, "second": second} for label, (first, second) in self.told.items()},
         }
 
     def to_result(self, date: str) -> MatchResult:

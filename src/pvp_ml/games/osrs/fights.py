@@ -16,7 +16,7 @@ from pvp_ml.games.contract import Contract, parse_contract
 from pvp_ml.games.osrs import state, switches
 from pvp_ml.games.osrs.remote_config import RemoteFields, is_remote, without_remote
 from pvp_ml.games.osrs.remote_params import reset_fields
-from pvp_ml.games.osrs.signals import REWARDS, SIGNALS
+from pvp_ml.games.osrs.signals import DHAROK_FIGURES, FIGURES, REWARDS, SIGNALS
 from pvp_ml.games.registry import ConformResult, GameType
 from pvp_ml.match import AsyncVecGame, StepBuffers, VecGame
 from pvp_ml.spec import GameSpec, Scenario
@@ -243,6 +243,7 @@ NH = GameType(
     narrate=narrate,
     scene=scene,
     conform=conform_nh,
+    figures=FIGURES,
 )
 DHAROK = GameType(
     name="dharok",
@@ -257,4 +258,5 @@ DHAROK = GameType(
     narrate=narrate,
     scene=scene,
     conform=conform_dharok,
+    figures=DHAROK_FIGURES,
 )

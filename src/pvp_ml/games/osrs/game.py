@@ -16,7 +16,7 @@ from pvp_ml.games.osrs import kernels_batch, kernels_reset, kernels_tick, switch
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.fights import FIGHT_RULES, FightConfig, NhConfig
 from pvp_ml.games.osrs.kernels_dice import keys_of
-from pvp_ml.match import LOSS, RESTING, TIE, WIN, ActionError, Bot, IntArray, MatchPlan, StepBuffers
+from pvp_ml.match import LOSS, RESTING, TIE, WIN, Bot, IntArray, MatchPlan, StepBuffers
 from pvp_ml.spec import GameSpec
 
 MAGIC = b"pvp-ml osrs snapshot 1\n"

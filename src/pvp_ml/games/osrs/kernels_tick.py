@@ -140,7 +140,7 @@ def share_shuffle(first, second, match):
 
 @kernel
 def are_in_range(actions, sizes):
-    """True when in every row of actions [M,2,H] each seat is all IDLE or inside its heads; who acts is not looked at."""
+    """True when in every row of actions [M,2,H] each seat is all IDLE or inside its heads, whether it acts or not."""
     heads = sizes.shape[0]
     for m in range(actions.shape[0]):
         for seat in range(2):

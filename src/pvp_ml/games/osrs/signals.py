@@ -7,7 +7,7 @@ the truth here; the reference always reports 0 unless switch `damage_received_ze
 
 from __future__ import annotations
 
-from pvp_ml.spec import RewardTerm, Signal
+from pvp_ml.spec import Figure, RewardTerm, Signal
 
 SIGNALS: tuple[Signal, ...] = (
     Signal("current_health_percent", "ratio", "last", "own HP over its base"),
@@ -120,3 +120,18 @@ REWARDS: tuple[RewardTerm, ...] = (
     RewardTerm("player_food_on_death", "scale", "food the loser had left, to the loser"),
     RewardTerm("player_brews_on_death", "scale", "brews the loser had left, to the loser"),
 )
+
+_PRAYED = ("protected_prayer", "unprotected_prayer")
+_STRUCK = ("hit_off_prayer", "hit_on_prayer")
+DHAROK_FIGURES: tuple[Figure, ...] = (
+    Figure("damage_per_attack", "of base HP", ("damage_generated_on_target_scale",), ("attacks",)),
+    Figure("specials", "a fight", ("specials_used",)),
+    Figure("food_left_at_death", "of base HP", ("remaining_food_scale", "remaining_brew_scale"), when="lost"),
+)
+FIGURES: tuple[Figure, ...] = (
+    Figure("correct_prayer", "of attacks on me", ("protected_prayer",), _PRAYED),
+    Figure("off_prayer_hits", "of my attacks", ("hit_off_prayer",), _STRUCK),
+    Figure("freezes", "a fight", ("freezes",)),
+    *DHAROK_FIGURES,
+)
+"""What players of the game talk about."""
