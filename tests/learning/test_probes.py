@@ -28,9 +28,9 @@ def trained(kind, rollouts, ppo=None, network=None, matches=32, **settings):
     return session
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_probe(kind):
-    session = trained(kind, ROLLOUTS.get(kind, 30), network=NETWORKS.get(kind))
+@pytest.mark.parametrize(("kind", "precision"), [*((kind, "auto") for kind in KINDS), ("observed_action", "mixed")])
+def test_probe(kind, precision):
+    session = trained(kind, ROLLOUTS.get(kind, 30), {"precision": precision}, NETWORKS.get(kind))
     answers = cases(ProbeConfig(kind=kind), GAMMA)
     obs, hidden = [case.obs for case in answers], [case.privileged for case in answers]
     values = session.values(obs, hidden if kind == "privileged_value" else None)

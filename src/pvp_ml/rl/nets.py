@@ -72,6 +72,7 @@ class Network:
         features = self._mlp(p, "actor", len(self.network.trunk), x)
         if not self.network.memory:
             return features
+        features = features.float()  # a memory is kept in full precision
         weights = p["memory/input"], p["memory/hidden"], p["memory/input_bias"], p["memory/hidden_bias"]
         if isinstance(memory, Sequences):
             return run_memory(features, memory, weights)

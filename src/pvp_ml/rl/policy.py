@@ -109,14 +109,17 @@ class Policy(nn.Module):
         scale = self._scaling(self.normalizer)
         x = self.net.inputs(parameters, obs, scale)
         features = self.net.features(parameters, x, memory)
-        value = self.net.value(parameters, x, features, privileged, scale)
-        win = self.net.win_logit(parameters, features.detach()) if self.network.win_head else None
+        value = self.net.value(
+            parameters, x, features, privileged, scale
+        ).float()  # of float32 nothing, of bfloat16 all
+        win = self.net.win_logit(parameters, features.detach()).float() if self.network.win_head else None
         if self.network.heads != "mlp" and self.device.type == "cpu" and not with_log_probs:
-            logits = self.net.plain_logits(parameters, features)
+            logits = self.net.plain_logits(parameters, features).float()
             log_prob, entropy = fused_heads(logits, parameters.get("table"), legal, actions, self._offset)
             return Evaluation(log_prob, entropy, value, None, win)
         picks = self.layout.one_hot(actions)
-        log_probs = masked_log_probs(self.net.logits(parameters, features, picks, scale), self.layout.pad_legal(legal))
+        logits = self.net.logits(parameters, features, picks, scale).float()
+        log_probs = masked_log_probs(logits, self.layout.pad_legal(legal))
         return Evaluation(joint_log_prob(log_probs, actions), head_entropies(log_probs), value, log_probs, win)
 
     def memory_after(self, obs: Tensor, memory: Sequences) -> Tensor:
@@ -135,7 +138,7 @@ class Policy(nn.Module):
             parameters = self._bind(anchor.flat)
             scale = self._scaling(anchor.normalizer)
             features = self.net.features(parameters, self.net.inputs(parameters, obs, scale), memory)
-            logits = self.net.logits(parameters, features, self.layout.one_hot(actions), scale)
+            logits = self.net.logits(parameters, features, self.layout.one_hot(actions), scale).float()
             return masked_log_probs(logits, self.layout.pad_legal(legal))
 
 

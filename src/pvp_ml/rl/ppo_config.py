@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from pvp_ml.rl.schedule import Constant, Schedule, Within
 
+Device = Literal["auto", "cpu", "cuda"]
+Precision = Literal["auto", "full", "mixed"]
 Positive = Annotated[Schedule, Within(above=0.0)]
 NonNegative = Annotated[Schedule, Within(low=0.0)]
 Share = Annotated[Schedule, Within(low=0.0, high=1.0)]
@@ -39,7 +41,9 @@ class PpoConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     n_steps: Annotated[int, Field(ge=1, le=65536)] = Field(32, description="steps of each match in a rollout")
-    batch_size: Annotated[int, Field(ge=1)] = Field(4096, description="rows of a minibatch; `auto` = a quarter of a rollout")
+    batch_size: Annotated[int, Field(ge=1)] = Field(
+        4096, description="rows of a minibatch; `auto` = a quarter of a rollout"
+    )
     n_epochs: Annotated[int, Field(ge=1, le=100)] = Field(2, description="passes over a rollout")
     learning_rate: NonNegative = Field(Constant(3e-4), description="step size of Adam")
     critic_learning_rate: NonNegative | None = Field(
@@ -70,6 +74,10 @@ class PpoConfig(BaseModel):
     )
     observation_noise: dict[str, NonNegative] = Field(
         {}, description="feature → deviation of the normal noise added to what the trainee sees of it, in its own unit"
+    )
+    device: Device = Field("auto", description="where gradients are computed; auto = a GPU if torch finds one")
+    precision: Precision = Field(
+        "auto", description="mixed = matrix products in bfloat16; auto = mixed on a GPU that can, else full"
     )
     teacher: TeacherConfig = Field(TeacherConfig(), description="KL to a given policy, such as a behavioural clone")
     magnet: AnchorConfig = Field(AnchorConfig(), description="KL to an earlier copy of the policy itself")
