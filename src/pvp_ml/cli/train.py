@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 
 
+Preset = Annotated[str, Parameter(alias="--config")]
 Resume = Annotated[str, Parameter(alias=("--load-file", "--custom-ckpt-path"))]
 WarmStart = Annotated[str, Parameter(alias="--bootstrap-from-experiment")]
 
 
 def train(
-    *flags: Flags, preset: str = "", seeds: int = 1, detach: bool = False, resume: Resume = "", milestone: str = "",
+    *flags: Flags, preset: Preset = "", seeds: int = 1, detach: bool = False, resume: Resume = "", milestone: str = "",
     warm_start: WarmStart = "", bc_model: str = "",
 ) -> int:  # fmt: skip
     """Train an agent, or go on with a run of the same name.
@@ -44,7 +45,8 @@ def train(
     command goes on.
 
     Args:
-        preset: a preset's name or file (`pvp-ml config list`); without one, choose a game with --game
+        preset: a preset's name or file (`pvp-ml config list`), or a training.yaml of the old Rocket League trainer;
+            without one, choose a game with --game
         seeds: train so many runs one after the other, NAME-seed0, NAME-seed1, …; `pvp-ml compare` joins them
         detach: outlive the terminal; see `pvp-ml jobs`
         resume: continue from this checkpoint folder instead of the run's newest checkpoint

@@ -13,6 +13,7 @@ from typing import Any
 
 from pvp_ml import places
 from pvp_ml.errors import UserError
+from pvp_ml.legacy_training_yaml import is_training_yaml, translate
 from pvp_ml.run.yaml_text import YamlError, read_yaml
 
 SUFFIXES = (".yml", ".yaml")
@@ -120,6 +121,8 @@ def _load(path: Path, working_directory: Path, above: tuple[Path, ...]) -> Layer
         raise UserError(f"presets {reason}: {shown}", "remove one 'extends:'")
     source = _shown(path, working_directory)
     data = _read(path, working_directory)
+    if is_training_yaml(data):
+        data = translate(data, source)
     parents = _parents(data, source)
     layer = Layer.of({k: v for k, v in data.items() if k not in (*ABOUT, "extends", "import")}, source)
     for parent in parents:
