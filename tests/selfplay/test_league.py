@@ -73,6 +73,20 @@ def test_void_matches_and_matches_against_oneself_change_nothing(sequence):
     assert json.dumps(league.to_json(), sort_keys=True) == before
 
 
+def test_many_wins_at_once_lower_a_quality_evenly():
+    """Each win counts with the chance of the meeting; one after the other they would ban the member for good."""
+    league = League(learning_rate=0.01)
+    league.add(entry(1))
+    league.add(entry(2))
+    lineup = (Live(MAIN), Member(entry(1).content_hash))
+    league.record([outcome(lineup, 1, serial=i) for i in range(600)], TEAMS)
+    assert league.members[0].quality == pytest.approx(1.0 - 600 * 0.01 / (2 * 0.5))
+    assert league.past_chances()[0] < 0.01 / 2
+    before = league.members[0].quality
+    league.record([outcome(lineup, 1)], TEAMS)
+    assert before - league.members[0].quality == pytest.approx(0.01 / 0.01), "at most η / RAREST a win"
+
+
 def test_quality_rule_by_hand():
     league = League(learning_rate=0.1)
     league.add(entry(1))

@@ -1,7 +1,9 @@
 """The league: frozen members, how often each is met, and what came of it. JSON in, JSON out.
 
 Quality rule of prioritised past self-play: a new member starts at the highest quality, members are met with the softmax
-of their qualities, and beating member i lowers its quality by η / (N · P(i)): what is beaten reliably is met less.
+of their qualities, and beating member i lowers its quality by η / (N · P(i)): what is beaten reliably is met less. P(i)
+is that of the meeting, hence the same for all matches that are booked together, and never below RAREST / N: otherwise
+each win makes the next step larger, and a few dozen wins at once would ban a member for good.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from pvp_ml.selfplay.ratings import Belief, rate_match
 Kind = Literal["past", "exploiter", "target", "latest", "frozen"]
 Weighting = Literal["hard", "even", "linear"]
 MAIN = "main"
+RAREST = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +139,17 @@ class League:
 
         Matches are booked in the order of their serials, so that nothing depends on which shard was faster.
         """
+        met = self._chances_of_meeting()
         for outcome in sorted(outcomes, key=lambda outcome: outcome.plan.serial):
             if outcome.fault or len(teams) != 2:
                 continue
             first, second = (player_key(outcome.plan.lineup[team[0]]) for team in teams)
             if first != second:
                 points = 0.5 + 0.5 * outcome.result[teams[0][0]]
-                self.book(first, second, points)
+                self.book(first, second, points, met)
 
-    def book(self, first: str, second: str, points: float) -> None:
-        """One match between two players."""
+    def book(self, first: str, second: str, points: float, met: dict[str, float] | None = None) -> None:
+        """One match between two players; `met`: member → chance that it was drawn, by default as things stand."""
         for a, b, made in ((first, second, points), (second, first, 1.0 - points)):
             score = self.payoff.setdefault(a, {}).setdefault(b, Score())
             score.wins += made == 1.0
@@ -153,17 +157,18 @@ class League:
             score.losses += made == 0.0
         beliefs = rate_match(self.ratings.get(first, Belief()), self.ratings.get(second, Belief()), points)
         self.ratings[first], self.ratings[second] = beliefs
-        if first == MAIN and points == 1.0:
-            self._lower_quality(second)
-        elif second == MAIN and points == 0.0:
-            self._lower_quality(first)
+        if MAIN in (first, second) and points == (1.0 if first == MAIN else 0.0):
+            self._lower_quality(second if first == MAIN else first, met or self._chances_of_meeting())
 
-    def _lower_quality(self, key: str) -> None:
+    def _chances_of_meeting(self) -> dict[str, float]:
         members = self.of_kind("past", "exploiter")
-        for i, member in enumerate(members):
-            if member.key == key:
-                step = self.learning_rate / (len(members) * max(float(self.past_chances()[i]), 1e-6))
-                self.members[self.members.index(member)] = replace(member, quality=member.quality - step)
+        return {m.key: max(float(p), RAREST / len(members)) for m, p in zip(members, self.past_chances(), strict=True)}
+
+    def _lower_quality(self, key: str, met: dict[str, float]) -> None:
+        for i, member in enumerate(self.members):
+            if member.key == key and key in met:
+                step = self.learning_rate / (len(met) * met[key])
+                self.members[i] = replace(member, quality=member.quality - step)
                 return
 
     def table(self, players: list[str]) -> npt.NDArray[np.float64]:
