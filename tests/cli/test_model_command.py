@@ -53,3 +53,23 @@ def test_a_damaged_file_is_named(models, capsys):
 def test_a_model_plays_without_its_path(models, capsys):
     assert run(["eval", "--model", "zero", "--against", "random", "--matches", "10", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["matches"] == 10
+
+
+def test_export_to_onnx_needs_no_torch_and_runs(models, capsys):
+    import numpy as np
+
+    onnxruntime = pytest.importorskip("onnxruntime")
+    assert run(["model", "export", "zero", "--onnx", "zero.onnx"]) == 0
+    file = models / "zero.onnx"
+    assert f"{file.stat().st_size:,} bytes" in capsys.readouterr().out
+    session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    mask = np.ones((3, 7), np.bool_)
+    mask[1, :5] = False
+    noise = np.zeros((3, 7), np.float32)
+    noise[2, 4] = 1.0
+    obs = np.zeros((3, session.get_inputs()[0].shape[1]), np.float32)
+    actions, log_prob = session.run(None, {"obs": obs, "mask": mask, "noise": noise})
+    assert actions.tolist() == [[0], [5], [4]]  # all alike: the first that is legal, unless noise says otherwise
+    assert log_prob == pytest.approx(-np.log([7, 2, 7]), abs=1e-6)
+    assert run(["model", "export", "zero"]) == 2
+    assert "no format is chosen" in capsys.readouterr().err

@@ -2,31 +2,40 @@
 
 import contextlib
 import hashlib
+import os
+import random
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
 from pvp_ml.run.checkpoint import CLOCK
 from pvp_ml.run.config import load_config
 from pvp_ml.run.store import RunStore
-from pvp_ml.run.tracking import Tracker
+from pvp_ml.run.tracking import Point, Tracker
 from pvp_ml.run.trainer import Run, train
 
 STEPS = 16 * 8  # one rollout: 16 matches × 8 steps
+KILLED_ROLLOUTS = 60
 FLAGS = ["--env.matches", "16", "--ppo.n-steps", "8", "--ppo.batch-size", "64", "--eval.every", "0",
-         "--network.trunk", "[16]", "--self-play.strategy", "past", "--self-play.snapshot-every", str(3 * STEPS),
-         "--run.checkpoint-every", "1000000000"]  # fmt: skip
+         "--network.trunk", "[16]", "--self-play.strategy", "past",
+         "--self-play.snapshot-every", str(3 * STEPS)]  # fmt: skip
 
 
-def run_to(folder: Path, game: str, rollouts: int, shards: int = 1, seed: int = 7) -> None:
+def run_to(folder: Path, game: str, rollouts: int, shards: int = 1, seed: int = 7, every: int = 10**9,
+           sink: "Death | None" = None) -> None:  # fmt: skip
     """Train until `rollouts`, in this process, resuming what is there."""
     flags = [*FLAGS, "--env.name", game, "--run.directory", str(folder), "--run.name", "r", "--run.seed", str(seed),
-             "--run.shards", str(shards), "--run.total-steps", str(rollouts * STEPS)]  # fmt: skip
+             "--run.shards", str(shards), "--run.total-steps", str(rollouts * STEPS),
+             "--run.checkpoint-every", str(every)]  # fmt: skip
     config = load_config("", flags, folder)
     store = RunStore(folder, "r")
     with contextlib.closing(Run(config, store, Tracker())) as run:
+        if sink is not None:
+            run.tracker.add("death", sink)
         run.resume()
         train(run)
 
@@ -42,7 +51,7 @@ def digest(folder: Path) -> str:
     return sha.hexdigest()
 
 
-@pytest.mark.parametrize(("game", "shards"), [("connect4", 1), ("kuhn", 2)])
+@pytest.mark.parametrize(("game", "shards"), [("connect4", 1), ("kuhn", 2), ("nh", 1)])
 def test_twenty_rollouts_equal_ten_and_a_new_process_and_ten(tmp_path, game, shards):
     run_to(tmp_path / "straight", game, 20, shards)
     for rollouts in (10, 20):
@@ -72,3 +81,42 @@ def test_a_run_resumes_with_another_number_of_shards(tmp_path):
     checkpoint = RunStore(tmp_path, "r").latest()
     assert checkpoint is not None
     assert checkpoint.step == 6 * STEPS
+
+
+class Death:
+    """A metrics sink that ends its process at a random instant after a given rollout, as a power cut would."""
+
+    def __init__(self, rollout: int, delay_s: float) -> None:
+        self.rollout, self.delay_s = rollout, delay_s
+
+    def write(self, point: Point) -> None:
+        if point.rollouts == self.rollout:
+            Timer(self.delay_s, os.kill, (os.getpid(), signal.SIGKILL)).start()
+
+    def close(self) -> None:
+        pass
+
+
+def run_until_killed(folder: Path, game: str, rollout: int, delay_s: float) -> None:
+    """Resume and die; a checkpoint after every second rollout."""
+    run_to(folder, game, KILLED_ROLLOUTS, every=2 * STEPS, sink=Death(rollout, delay_s))
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGKILL")
+@pytest.mark.parametrize("game", ["connect4", "nh"])
+def test_25_random_kill_points_change_nothing(tmp_path, game):
+    run_to(tmp_path / "straight", game, KILLED_ROLLOUTS, every=2 * STEPS)
+    rng = random.Random(4)
+    died = 0
+    for rollout in sorted(rng.sample(range(2, KILLED_ROLLOUTS - 1), 25)):
+        script = tmp_path / "killed.py"
+        script.write_text(
+            f"import sys\nfrom pathlib import Path\n\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+            "from test_resume import run_until_killed\n\nif __name__ == '__main__':\n"
+            f"    run_until_killed(Path({str(tmp_path / 'killed')!r}), {game!r}, {rollout}, {rng.uniform(0.0, 0.05)})\n"
+        )
+        died += subprocess.run([sys.executable, str(script)], timeout=600).returncode == -signal.SIGKILL
+    assert died == 25
+    run_to(tmp_path / "killed", game, KILLED_ROLLOUTS, every=2 * STEPS)
+    assert digest(tmp_path / "straight") == digest(tmp_path / "killed")

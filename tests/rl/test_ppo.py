@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from pvp_ml.rl.policy import Evaluation
-from pvp_ml.rl.ppo import SUMS, LossWeights, Minibatch, anchor_kl, ppo_loss
+from pvp_ml.rl.ppo import SUMS, LossWeights, Minibatch, PpoConfig, anchor_kl, ppo_loss
+from pvp_ml.rl.schedule import Progress
 
 WEIGHTS = LossWeights(
     clip=0.2, value_clip=None, value_coef=0.5, entropy=(0.1, 0.3), win_coef=2.0, teacher=0.0, magnet=0.0
@@ -75,3 +76,15 @@ def test_anchor_kl_by_hand():
     anchor = torch.tensor([[[0.25, 0.75], [0.9, 0.1]]]).log()
     wanted = 0.5 * math.log(0.5 / 0.25) + 0.5 * math.log(0.5 / 0.75)
     assert float(anchor_kl(policy, anchor)) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_entropy_weights_per_head_follow_their_schedules_and_wait_for_the_critic():
+    config = PpoConfig.model_validate({
+        "entropy_coef": 0.01, "critic_warmup": 1, "clip": 0.3,
+        "entropy_by_head": {"aim": {"type": "linear", "initial_value": 0.2, "final_value": 0.0,
+                                    "change_over_time_steps": 10}},
+    })  # fmt: skip
+    at = {rollouts: LossWeights.at(config, ("move", "aim"), Progress(rollouts=rollouts)) for rollouts in (0, 5, 10)}
+    assert at[0].entropy == (0.0, 0.0) and at[0].policy == 0.0 and at[0].clip == 0.3
+    assert at[5].entropy == pytest.approx((0.01, 0.1)) and at[5].policy == 1.0
+    assert at[10].entropy == pytest.approx((0.01, 0.0))

@@ -364,8 +364,10 @@ def test_the_command_serves_and_ends_on_sigterm(models_dir):
     import subprocess
     import sys
 
-    code = "import sys; from pvp_ml.cli.serve import *; serve(ServeOptions(models_dir=Path(sys.argv[1]), port=0))"
-    child = subprocess.Popen([sys.executable, "-c", code, str(models_dir)], stdout=subprocess.PIPE, text=True)
+    old_flags = ["--remote-processor-pool-size", "4", "--remote-processor-type", "process",
+                 "--remote-processor-kwargs", '{"max_concurrency": 2}', "--device", "cpu"]  # fmt: skip
+    command = [sys.executable, "-m", "pvp_ml", "serve", "--models-dir", str(models_dir), "--port", "0", *old_flags]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     words = child.stdout.readline().split()
     with Client(port=int(words[4].strip(";")), timeout_s=30) as client:
         assert client.predict(OBS, MASKS, model="plain").action
