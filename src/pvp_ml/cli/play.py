@@ -89,7 +89,8 @@ def _on_page(game: str, options: PlayOptions) -> None:
     from pvp_ml.web.arena import Arena, ArenaConfig, home_folder
 
     try:
-        from pvp_ml.web.server import ServerConfig, Site, serve_until
+        from pvp_ml.web.guard import ServerConfig
+        from pvp_ml.web.server import Site, serve_until
     except ModuleNotFoundError as error:
         raise UserError(
             f"the page needs the library '{error.name}'", 'pip install "pvp-ml[web]", or play with --text'
@@ -115,7 +116,7 @@ def _on_page(game: str, options: PlayOptions) -> None:
             if options.open:
                 loop.run_in_executor(None, webbrowser.open, address)
 
-        await serve_until(lambda: Site(arena, listen), listen, ready, None)
+        await serve_until(Site(arena, listen), listen, ready)
 
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(run())

@@ -113,7 +113,7 @@ class Arena:
         minds = [self.contestants.mind(name, seat) for seat, name in enumerate(seats)]
         human = seats.index(YOU) if YOU in seats else None
         match = LiveMatch(self.kind, config, MatchPlan(0, seed, lineup, scenario), minds, human)
-        names = tuple(self.contestants.find(name).name for name in seats)
+        names = _told_apart([self.contestants.find(name).name for name in seats])
         facts = {"game": spec.name, "scenario": scenario, "seed": seed, "settings": start.settings, "seats": seats}
         room = Room(match, Seating(names, facts), start.tick_ms, start.paused, self._clock, self._keep)
         self.rooms[room.id] = room
@@ -203,6 +203,11 @@ class Arena:
         if len(replay.plan.lineup) != self.spec.seats:
             raise ReplayError(f"the replay has {len(replay.plan.lineup)} seats, '{self.spec.name}' {self.spec.seats}")
         return replay
+
+
+def _told_apart(names: list[str]) -> tuple[str, ...]:
+    """Equal names get numbers."""
+    return tuple(f"{n} {names[: i + 1].count(n)}" if names.count(n) > 1 else n for i, n in enumerate(names))
 
 
 def home_folder() -> Path:

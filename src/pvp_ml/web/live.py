@@ -16,6 +16,7 @@ from pvp_ml.match import IDLE, BoolArray, FloatArray, IntArray, MatchPlan, StepB
 from pvp_ml.recording import Recording
 from pvp_ml.selfplay.kernels_lanes import row_keys
 from pvp_ml.web.minds import Mind, Sight, Thought
+from pvp_ml.web.orders import Orders
 
 Thoughts = dict[int, Thought]
 
@@ -50,6 +51,7 @@ class LiveMatch:
         self.kind, self.config, self.plan, self.human = kind, config, plan, human
         self._game = cast(VecGame, kind.build(config, 1))
         self.spec = self._game.spec
+        self.orders = Orders(self.spec)
         self._minds = minds
         self._out = StepBuffers.allocate(self.spec, 1)
         self._keys = np.zeros((1, self.spec.seats), np.uint64)
@@ -74,9 +76,10 @@ class LiveMatch:
         if self.is_over:
             raise UserError("the match is over", "start another one")
         actions = np.full((1, self.spec.seats, len(self.spec.heads)), IDLE, np.int32)
-        if action is not None and self.human is not None and self.awaits_person:
+        if action is not None and self.human is not None and self.frame.mask is not None:
             actions[0, self.human] = action
-            self._rows.append((self._out.obs[0, self.human].copy(), self._out.mask[0, self.human].copy(), action))
+            if self.orders.is_legal(action, self.frame.mask):  # what no agent could choose cannot be cloned
+                self._rows.append((self._out.obs[0, self.human].copy(), self.frame.mask, action))
         thoughts = self._decide(actions)
         self._actions.append(tuple(tuple(int(c) for c in seat) for seat in actions[0]))
         self._game.step(actions, self._out)
@@ -105,7 +108,7 @@ class LiveMatch:
         return Replay(self.kind.name, self.spec.game_digest, settings, self.plan, tuple(self._actions))
 
     def demonstration(self) -> Recording | None:
-        """What the person saw and chose; None when nothing was decided."""
+        """What the person saw and chose where an agent could have chosen it too; None when there is nothing."""
         if not self._rows:
             return None
         obs, mask, actions = (np.stack(column) for column in zip(*self._rows, strict=True))

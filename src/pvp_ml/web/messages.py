@@ -72,9 +72,10 @@ def read_message(text: str | bytes) -> Message:
     if len(data) > MAX_MESSAGE_BYTES:
         raise UserError(f"a message of {len(data)} bytes", f"at most {MAX_MESSAGE_BYTES}")
     try:
-        return _decoder.decode(data)
+        message: Message = _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(f"not a message: {str(error)[:160]}", "see docs/play.md") from None
+    return message
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,21 +6,23 @@ import asyncio
 import contextlib
 import logging
 import secrets
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pvp_ml.errors import UserError
 from pvp_ml.match import IntArray
 from pvp_ml.web.live import LiveMatch
 from pvp_ml.web.messages import Encoded, encode, frame_facts
-from pvp_ml.web.orders import Orders, Picks
+from pvp_ml.web.orders import Picks
 
 log = logging.getLogger(__name__)
 
 MAX_LISTENERS = 400
 ABSENT_S = 60.0
 """How long a match waits for a starter whose connection broke."""
+COUNT_S = 0.2
 
 Clock = Callable[[], float]
 
@@ -40,6 +42,14 @@ class Seating:
     facts: dict[str, Any]
 
 
+class Timing(NamedTuple):
+    """When a step was due and when everybody had been sent it, in seconds of the room's clock."""
+
+    step: int
+    due_s: float
+    sent_s: float
+
+
 class Room:
     """Runs one match. `on_end` is called once with the match when it is over."""
 
@@ -50,11 +60,11 @@ class Room:
         self.id = secrets.token_urlsafe(6)
         self.key = secrets.token_urlsafe(24)
         self.match, self.seating = match, seating
-        self.orders = Orders(match.spec)
+        self.orders = match.orders
         self.tick_ms, self.is_paused = tick_ms, is_paused
         self.starter: Listener | None = None
         self.left_at: float | None = None
-        self.late_s: list[float] = []
+        self.timing: deque[Timing] = deque(maxlen=1000)
         self._clock = clock
         self._on_end = on_end
         self._listeners: dict[Listener, None] = {}
@@ -63,6 +73,7 @@ class Room:
         self._steps = 0  # single steps that were asked for while paused
         self._changed = asyncio.Event()
         self._closing = ""
+        self._is_counting = False
         self._task: asyncio.Task[None] | None = None
 
     # people ----------------------------------------------------------------------------------------------------------
@@ -101,6 +112,13 @@ class Room:
         return self.left_at is not None and now - self.left_at > ABSENT_S
 
     def _tell_audience(self) -> None:
+        """Soon, once for many who come at the same time."""
+        if not self._is_counting:
+            self._is_counting = True
+            asyncio.get_running_loop().call_later(COUNT_S, self._count_audience)
+
+    def _count_audience(self) -> None:
+        self._is_counting = False
         self._send(encode("audience", watching=max(0, len(self._listeners) - (self.starter is not None))))
 
     # what the starter says -------------------------------------------------------------------------------------------
@@ -147,11 +165,12 @@ class Room:
     async def _drive(self) -> None:
         due = self._clock() + self.tick_ms / 1000
         while not self.match.is_over and not self._closing:
+            await asyncio.sleep(0)  # a machine too slow for the pace still hears what people say
             due = await self._wait(due)
             if self._closing:
                 break
             self._play()
-            self.late_s.append(self._clock() - due)
+            self.timing.append(Timing(self.match.frame.step, due, self._clock()))
             due = max(due + self.tick_ms / 1000, self._clock())
         if self.match.is_over:
             self._send(encode("end", result=self.match.frame.result, **self._on_end(self.match, self.seating)))
@@ -181,11 +200,7 @@ class Room:
         return due
 
     def _play(self) -> None:
-        action = self._action
-        if action is None and self.match.awaits_person:
-            assert self.match.frame.mask is not None
-            action = self.orders.read((), self.match.frame.mask)
-        self._action = None
+        action, self._action = self._action, None
         self.match.advance(action)
         message = self._encoded()
         self._history.append(message)

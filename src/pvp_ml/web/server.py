@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,8 @@ class _Protocol(WSProtocol):
 
     def handle_connect(self, event: Any) -> None:
         super().handle_connect(event)
-        self.scope["extensions"][_TRANSPORT] = self.transport  # type: ignore[typeddict-item,index]
+        extensions: dict[str, Any] = self.scope["extensions"]
+        extensions[_TRANSPORT] = self.transport
 
 
 class Site:
@@ -121,34 +123,34 @@ class Site:
 
     # the socket ------------------------------------------------------------------------------------------------------
 
-    async def _socket(self, socket: WebSocket) -> None:
-        trouble = self._guard.trouble(socket.headers, socket.query_params.get("token", ""))
+    async def _socket(self, websocket: WebSocket) -> None:
+        trouble = self._guard.trouble(websocket.headers, websocket.query_params.get("token", ""))
         if trouble or self._open >= self._config.connections:
-            await socket.close(1008, trouble or "too many connections")
+            await websocket.close(1008, trouble or "too many connections")
             return
-        await socket.accept()
-        connection = Connection(socket.scope["extensions"][_TRANSPORT], self._config.unsent_bytes)
+        await websocket.accept()
+        connection = Connection(websocket.scope["extensions"][_TRANSPORT], self._config.unsent_bytes)
         self._open += 1
         page = Page(self.arena, connection)
         try:
-            await self._listen(socket, page)
+            await self._listen(websocket, page)
         except WebSocketDisconnect:
             pass
         finally:
             self._open -= 1
             page.gone()
 
-    async def _listen(self, socket: WebSocket, page: Page) -> None:
+    async def _listen(self, websocket: WebSocket, page: Page) -> None:
         allowance = Allowance(self._config.messages_per_s, self._config.burst, asyncio.get_running_loop().time)
         while True:
-            event = await socket.receive()
+            event = await websocket.receive()
             if event["type"] == "websocket.disconnect":
                 return
             if allowance.take():
                 text = event.get("text")
                 page.hear(text if text is not None else event.get("bytes") or b"")
             elif allowance.is_abused:
-                await socket.close(1008, "too many messages")
+                await websocket.close(1008, "too many messages")
                 return
             elif allowance.refused == 1:
                 page.complain("too many messages; slow down")
@@ -185,38 +187,39 @@ def _file(data: bytes, name: str) -> Response:
     return Response(data, media_type="application/jsonl", headers={"content-disposition": disposition})
 
 
-def serve(site_of: Callable[[], Site], config: ServerConfig, ready: Callable[[int], None]) -> None:
-    """Serve until Ctrl-C; `ready` is told the port once pages can be loaded."""
-    asyncio.run(serve_until(site_of, config, ready, None))
-
-
 async def serve_until(
-    site_of: Callable[[], Site], config: ServerConfig, ready: Callable[[int], None], stop: asyncio.Event | None
+    site: Site, config: ServerConfig, ready: Callable[[int], None], stop: asyncio.Event | None = None
 ) -> None:
-    """Serve until `stop` is set (or, without one, until a signal)."""
-    server = uvicorn.Server(
-        uvicorn.Config(
-            site_of().app(),
-            host=config.host,
-            port=config.port,
-            ws=_Protocol,
-            ws_max_size=MAX_MESSAGE_BYTES,
-            ws_per_message_deflate=False,
-            log_level="warning",
-            server_header=False,
-            timeout_graceful_shutdown=2,
-            h11_max_incomplete_event_size=16_384,
-            limit_concurrency=config.connections + 64,
-        )
+    """Serve until `stop` is set (or, without one, until a signal); `ready` is told the port."""
+    listening = _listen(config)
+    told = uvicorn.Config(
+        site.app(),
+        ws=_Protocol,
+        ws_max_size=MAX_MESSAGE_BYTES,
+        ws_per_message_deflate=False,
+        log_level="warning",
+        server_header=False,
+        timeout_graceful_shutdown=2,
+        h11_max_incomplete_event_size=16_384,
+        limit_concurrency=config.connections + 64,
     )
-    task = asyncio.create_task(server.serve())
+    server = uvicorn.Server(told)
+    task = asyncio.create_task(server.serve(sockets=[listening]))
     while not server.started and not task.done():
         await asyncio.sleep(0.01)
-    if task.done():
-        await task
-        raise UserError(f"cannot listen on {config.host} port {config.port}", "stop the other program or choose --port")
-    ready(server.servers[0].sockets[0].getsockname()[1])
+    ready(listening.getsockname()[1])
     if stop is not None:
         await stop.wait()
         server.should_exit = True
     await task
+
+
+def _listen(config: ServerConfig) -> socket.socket:
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    try:
+        return socket.create_server((config.host, config.port), family=family, backlog=256)
+    except OSError as error:
+        raise UserError(
+            f"cannot listen on {config.host} port {config.port}: {error.strerror or error}",
+            "stop the other program or choose --port",
+        ) from error

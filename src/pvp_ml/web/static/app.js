@@ -64,10 +64,10 @@ class App {
     const { log, wishes } = this;
     if (!log.isPlaying || log.at !== log.frames.length - 1 || log.newest.legal === null) return;
     if (!wishes.press(log.newest.legal, move)) {
-      toast(`${move.label} is not possible now`);
+      this.#say(`${move.label} is not possible now`);
       return;
     }
-    this.link.send({ type: "order", step: log.newest.step, picks: wishes.picks });
+    this.#order();
     this.isDirty = true;
   }
 
@@ -193,8 +193,20 @@ class App {
     const { log, wishes } = this;
     if (!log.isPlaying || !wishes.picks.length || log.newest.legal === null) return;
     wishes.clear();
-    if (!log.facts.waits) this.link.send({ type: "order", step: log.newest.step, picks: [] });
+    if (!log.facts.waits) this.#order();
     this.isDirty = true;
+  }
+
+  // What was clicked, and what simply goes on (a prayer that is on).
+  #order() {
+    const { log, wishes } = this;
+    const { legal, step } = log.newest;
+    const more = wishes.picks.length ? (this.view.standing?.(log.newest) ?? []) : [];
+    const picks = new Map(wishes.picks);
+    for (const [head, choice] of more) {
+      if (!picks.has(head) && this.legality.allows(legal, new Map([...picks, [head, choice]]))) picks.set(head, choice);
+    }
+    this.link.send({ type: "order", step, picks: [...picks] });
   }
 
   #paint(now) {

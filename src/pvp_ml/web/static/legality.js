@@ -23,21 +23,20 @@ export class Legality {
     return this.column(head, choice) >= 0;
   }
 
-  // The action that these picks make, head by head, or null when one of them cannot be.
-  complete(legal, picks) {
+  // Whether these picks can be made together; heads without a pick do nothing.
+  allows(legal, picks) {
     const action = [];
     for (const [h, head] of this.heads.entries()) {
-      const open = head.choices.map((choice, c) =>
-        legal[this.offset[h] + c] === "1" && head.rules.every((rule) => rule.choice !== choice || this.#holds(rule, action)));
       const wanted = picks.get(head.name);
-      let chosen = wanted === undefined ? head.choices.indexOf(head.fallback) : head.choices.indexOf(wanted);
-      if (!open.includes(true) && head.fallback !== null) open[head.choices.indexOf(head.fallback)] = true;
-      if (wanted !== undefined && !open[chosen]) return null;
-      if (wanted === undefined && !open[chosen]) chosen = open.indexOf(true);
-      if (chosen < 0) return null;
+      const chosen = head.choices.indexOf(wanted ?? head.fallback);
+      if (chosen < 0) return false;
+      if (wanted !== undefined) {
+        const isOpen = legal[this.offset[h] + chosen] === "1";
+        if (!isOpen || !head.rules.every((rule) => rule.choice !== wanted || this.#holds(rule, action))) return false;
+      }
       action.push(chosen);
     }
-    return action;
+    return true;
   }
 
   #holds(rule, action) {
@@ -72,7 +71,7 @@ export class Wishes {
 
   // Whether the move can be made now, dropping other wishes if it must.
   isLegal(legal, move) {
-    return legal !== null && this.legality.complete(legal, new Map(move.picks)) !== null;
+    return legal !== null && this.legality.allows(legal, new Map(move.picks));
   }
 
   // Toggle a move; wishes that cannot be made together with it are dropped, newest kept.
@@ -86,7 +85,7 @@ export class Wishes {
     const kept = [move];
     for (const other of older) {
       const picks = new Map([...kept, other].flatMap((one) => one.picks));
-      if (this.legality.complete(legal, picks) !== null) kept.push(other);
+      if (this.legality.allows(legal, picks)) kept.push(other);
     }
     this.moves = new Map(kept.reverse().map((one) => [one.group, one]));
     return true;

@@ -2,7 +2,8 @@
 
 import { el, title, words } from "./dom.js";
 
-const SHORT = /^(use|eat|move|basic|no_op|dont|no)_/;
+// Choices as a person would say them.
+const says = (choice) => (/^(no|no_op|dont)_/.test(choice) ? "nothing" : words(choice.replace(/^(use|move|basic)_/, "").replace(/_(attack|prayer|potion)$/, "")));
 
 export class MindPanel {
   constructor(node, log, legality) {
@@ -82,7 +83,7 @@ export class MindPanel {
       shown.forEach(([p, c], i) => {
         const [fill, name, percent] = bars.children[i].children;
         fill.style.width = `${p / 10}%`;
-        name.textContent = words(head.choices[c].replace(SHORT, (prefix) => (/^(no|dont)/.test(prefix) ? "no " : "")));
+        name.textContent = says(head.choices[c]);
         percent.textContent = p >= 995 ? "100" : p < 10 ? (p / 10).toFixed(1) : String(Math.round(p / 10));
         bars.children[i].classList.toggle("chosen", c === chosen);
       });

@@ -3,6 +3,9 @@
 import { el, svg } from "./dom.js";
 
 const SPEEDS = [["¼×", 2400], ["½×", 1200], ["1×", 600], ["2×", 300], ["8×", 75]];
+const [PLAY, PAUSE] = ["M4 2l10 6-10 6z", "M3 2h4v12H3zM9 2h4v12H9z"];
+const [BACK, FORTH] = ["M12 2v12L4 8zM2 2h2v12H2z", "M4 2v12l8-6zM12 2h2v12h-2z"];
+const sign = (d) => svg("svg", { viewBox: "0 0 16 16", class: "sign", "aria-hidden": "true" }, svg("path", { d }));
 const WIDTH = 1000;
 const HEIGHT = 64;
 
@@ -14,10 +17,10 @@ export class Timeline {
     this.act = act;
     this.timer = 0;
     this.drawn = -1;
-    const button = (id, text, label, press) => el("button", { type: "button", id, "aria-label": label, title: label, onclick: press }, text);
-    this.play = button("play", "⏸", "Pause", () => this.toggle());
-    this.back = button("back", "⏴", "One step back (←)", () => this.stepBy(-1));
-    this.forth = button("forth", "⏵", "One step on (→)", () => this.stepBy(1));
+    const button = (id, face, label, press) => el("button", { type: "button", id, "aria-label": label, title: label, onclick: press }, face);
+    this.play = button("play", sign(PAUSE), "Pause", () => this.toggle());
+    this.back = button("back", sign(BACK), "One step back (←)", () => this.stepBy(-1));
+    this.forth = button("forth", sign(FORTH), "One step on (→)", () => this.stepBy(1));
     this.live = button("live", "Live", "Follow the newest step (End)", () => this.follow());
     this.speeds = el("div", { class: "speeds", role: "radiogroup", "aria-label": "Speed" }, SPEEDS.map(([text, ms]) =>
       el("button", { type: "button", role: "radio", "aria-checked": "false", dataset: { ms: String(ms) }, title: `${ms} ms a step`, onclick: () => this.setSpeed(ms) }, text)));
@@ -97,7 +100,7 @@ export class Timeline {
     const { log } = this;
     const last = Math.max(0, log.frames.length - 1);
     const canDrive = !log.isLive || log.facts.driving;
-    this.play.textContent = this.isPaused ? "▶" : "⏸";
+    this.play.firstChild.firstChild.setAttribute("d", this.isPaused ? PLAY : PAUSE);
     this.play.setAttribute("aria-label", this.isPaused ? "Play (space)" : "Pause (space)");
     this.play.disabled = !log.frames.length || (log.isLive && !canDrive && log.isFollowing);
     for (const node of this.speeds.children) {

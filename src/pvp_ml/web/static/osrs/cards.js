@@ -2,8 +2,6 @@
 
 import { el, words } from "../dom.js";
 
-const STYLE = { melee: "Melee", ranged: "Ranged", magic: "Magic" };
-
 function meter(kind, label) {
   const fill = el("span", { class: "fill" });
   const text = el("span", { class: "text" });
@@ -51,12 +49,12 @@ export class Cards {
       card.energy.set(fighter.energy, 100);
       const food = Object.entries(fighter.supplies).filter(([name]) => ["shark", "anglerfish", "karambwan"].includes(name)).reduce((sum, [, n]) => sum + n, 0);
       const chips = [
-        ["style", `${STYLE[fighter.style]}: ${words(fighter.worn.weapon ?? "unarmed")}`],
+        [`style ${fighter.style}`, words(fighter.worn.weapon ?? "unarmed")],
         fighter.overhead !== "none" && ["overhead", `prays ${fighter.overhead}`],
         fighter.timers.freeze && ["frozen", `frozen ${fighter.timers.freeze}`],
         fighter.vengeance && ["veng", "vengeance"],
-        fighter.timers.attack && ["cool", `attack in ${fighter.timers.attack}`],
         !isRival && ["food", `food ${food} · brews ${fighter.supplies.brew}`],
+        fighter.timers.attack && ["cool", `attack in ${fighter.timers.attack}`],
       ].filter(Boolean);
       card.chips.replaceChildren(...chips.map(([kind, text]) => el("span", { class: `chip ${kind}` }, text)));
     });

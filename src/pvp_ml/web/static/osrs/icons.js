@@ -67,7 +67,7 @@ const KINDS = [
   [/warhammer/, "maul", "#c8b060", "#8a7a40"], [/maul/, "maul", "#8d8d95", "#6d6d75"], [/greataxe/, "axe", "#a8a090"],
   [/zaryte/, "crossbow", "#8a6ad0", "#d0c0f0"], [/crossbow/, "crossbow", "#b0a080", "#e0d8c0"], [/ballista/, "crossbow", "#9a7a4a", "#d8c8a0"],
   [/dark_bow/, "bow", "#5a4a6a", "#7a6a4a"], [/knife/, "knife", "#d0453a"], [/morrigans|javelin/, "javelin", "#b89a5a"],
-  [/bolts|arrow/, "bolts", "#d8d0c0"], [/halo/, "halo", "#7fd18a"],
+  [/bolts|_arrow/, "bolts", "#d8d0c0"], [/halo/, "halo", "#7fd18a"],
   [/hat$/, "hat", "#4a6ab0", "#c8b060"], [/hood|coif/, "hood", "#6a5a8a"], [/helm|slayer/, "helm", "#8d8478", "#b0a594"],
   [/infernal/, "cape", "#d8612a"], [/fire_cape/, "cape", "#e08a2a"], [/cape/, "cape", "#3f8a4a"],
   [/amulet|necklace/, "amulet", "#c03a4a"], [/ring/, "ring", "#5ab0d0"], [/boots|manacles/, "boots", "#7a6248"],

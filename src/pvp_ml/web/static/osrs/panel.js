@@ -49,7 +49,9 @@ export class Panel {
     this.worn = el("div", { class: "worn", role: "group", "aria-label": "Equipment" });
     const bag = el("section", { class: "part bag", id: "part-inventory", tabindex: "-1" }, el("h2", {}, "Inventory"), this.inventory);
     const gear = el("section", { class: "part gear", id: "part-worn", tabindex: "-1" }, el("h2", {}, "Equipment"), this.worn);
-    this.node.replaceChildren(...parts, el("div", { class: "carried" }, bag, gear));
+    this.levels = el("dl", { class: "levels" });
+    const skills = el("section", { class: "part" }, el("h2", {}, "Levels and timers"), this.levels);
+    this.node.replaceChildren(...parts, el("div", { class: "carried" }, bag, gear), ...(mode === "watch" ? [skills] : []));
     this.node.dataset.mode = mode;
     this.shownBag = null;
   }
@@ -107,6 +109,7 @@ export class Panel {
     this.tabs?.querySelectorAll("[role=tab]").forEach((tab) => tab.setAttribute("aria-selected", String(Number(tab.dataset.seat) === this.seat)));
     const marks = fighter.inventory.map((key) => (isMine && key ? this.#moveOf(key, fighter) : null));
     const lit = marks.map((move) => Boolean(move && legal && this.wishes.isLegal(legal, move)));
+    if (!isMine) this.#tell(fighter);
     const state = JSON.stringify([fighter.inventory, fighter.worn, lit, marks.map((move) => move && this.wishes.isChosen(move))]);
     if (state === this.shownBag) return;
     const held = document.activeElement?.dataset?.slot;
@@ -115,6 +118,12 @@ export class Panel {
     if (held !== undefined) this.inventory.querySelector(`[data-slot="${held}"]`)?.focus();
     this.worn.replaceChildren(...SLOTS.map((slot) => el("span", { class: `slot ${slot}`, title: fighter.worn[slot] ? title(fighter.worn[slot]) : slot },
       fighter.worn[slot] ? itemIcon(fighter.worn[slot]) : null)));
+  }
+
+  #tell(fighter) {
+    const levels = Object.entries(fighter.levels).map(([skill, [now, full]]) => [skill, `${now} / ${full}`, now > full ? "up" : now < full ? "down" : ""]);
+    const timers = Object.entries(fighter.timers).filter(([, ticks]) => ticks > 0).map(([name, ticks]) => [words(name), `${ticks} ticks`, "timer"]);
+    this.levels.replaceChildren(...[...levels, ...timers].map(([name, text, kind]) => el("div", { class: kind }, el("dt", {}, name), el("dd", {}, text))));
   }
 
   #cell(key, slot, move, isLit) {

@@ -9,8 +9,8 @@ import { MOVES } from "./moves.js";
 const SQUASH = 0.8;
 const SEATS = ["#4da3ff", "#ff7d5c"];
 const GROUND = {
-  dark: { tile: [58, 50, 41], line: "#0000002e", stone: "#736a5c", grass: "#5a6340" },
-  light: { tile: [176, 160, 122], line: "#5b46201f", stone: "#8d846f", grass: "#7f8a4e" },
+  dark: { tile: [72, 64, 48], line: "#00000026", stone: "#8b8170", grass: "#6f7d48" },
+  light: { tile: [186, 170, 128], line: "#5b46201f", stone: "#968c76", grass: "#7f8f48" },
 };
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -121,7 +121,8 @@ export class Stage {
       for (let x = Math.round(cx) - reachX; x <= Math.round(cx) + reachX; x++) {
         const at = this.#screen(x, y);
         const n = noise(x, y);
-        const shade = 0.9 + n * 0.14 + ((x + y) & 1 ? 0.025 : 0);
+        const patch = noise(Math.floor(x / 5) + 17, Math.floor(y / 4) - 9);
+        const shade = 0.88 + n * 0.12 + patch * 0.16 + ((x + y) & 1 ? 0.03 : 0);
         ctx.fillStyle = `rgb(${theme.tile.map((c) => Math.round(c * shade)).join(",")})`;
         ctx.fillRect(at.x - size / 2, at.y - high / 2, size + 1, high + 1);
         ctx.strokeStyle = theme.line;
@@ -131,7 +132,7 @@ export class Stage {
     }
     const shade = ctx.createRadialGradient(width / 2, height * 0.55, height * 0.25, width / 2, height * 0.55, Math.max(width, height) * 0.75);
     shade.addColorStop(0, "#0000");
-    shade.addColorStop(1, document.documentElement.dataset.theme === "light" ? "#3a2c1055" : "#000000a0");
+    shade.addColorStop(1, document.documentElement.dataset.theme === "light" ? "#3a2c1045" : "#00000088");
     ctx.fillStyle = shade;
     ctx.fillRect(0, 0, width, height);
   }

@@ -27,6 +27,13 @@ export class OsrsView {
     this.stage.draw(now);
   }
 
+  // An overhead that is on stays on: said aloud, so that the tick is a whole decision to learn from.
+  standing(frame) {
+    const { overhead } = frame.scene.fighters[this.log.facts.human];
+    const move = this.moves.find((one) => one.shows === overhead);
+    return move ? move.picks : [];
+  }
+
   // Lines for the timeline: hitpoints of both.
   lines(frame) {
     return frame.scene.fighters.map((fighter) => fighter.hp[0] / fighter.hp[1]);
