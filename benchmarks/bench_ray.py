@@ -49,26 +49,31 @@ class Side:
 
     def __init__(self, run: Run, others: set[int]) -> None:
         self.run, self._others = run, others
-        self.rows = self.steps = 0
         self.rates: list[float] = []
-        self.split: dict[str, float] = {}
+        self.spent = {"trainer collects": 0.0, "trainer learns": 0.0, "others": 0.0}
+        self.rows = 0.0
 
     def used(self) -> float:
         table = processes()
         return sum(table[pid][1] for pid in tree(os.getpid(), table) - self._others)
 
     def go(self, rollouts: int, is_counted: bool) -> None:
-        used, wall, rows = self.used(), time.perf_counter(), 0.0
+        used, rows, own = self.used(), 0.0, [0.0, 0.0]
         for _ in range(rollouts):
+            before = time.process_time()
             collected = self.run.collect()
-            self.run.record(collected, self.run.learn())
+            between = time.process_time()
+            learned = self.run.learn()
+            own[0] += between - before
+            own[1] += time.process_time() - between
+            self.run.record(collected, learned)
             rows += self.run.tracker.last["ppo/rows"]
         if is_counted:
-            self.rates.append(rows / (self.used() - used))
-            wall = time.perf_counter() - wall
-            for part in ("simulate", "infer", "other", "learn", "wait"):
-                self.split[part] = self.split.get(part, 0.0) + self.run.tracker.last[f"time/{part}_s"] * rollouts
-            self.split["wall"] = self.split.get("wall", 0.0) + wall
+            total = self.used() - used
+            self.rates.append(rows / total)
+            self.rows += rows
+            for part, seconds in zip(self.spent, (*own, total - sum(own)), strict=True):
+                self.spent[part] += seconds
 
 
 def open_run(preset: str, flags: list[str], folder: str, name: str) -> Run:
@@ -126,7 +131,10 @@ def main() -> None:
         "ratios": [round(r / b, 3) for r, b in zip(sides["ray"].rates, sides["local"].rates, strict=True)],
         "staleness": given.staleness,
         "is_same_bits": weights[0] == weights[1],
-        "seconds": {name: {k: round(v, 2) for k, v in side.split.items()} for name, side in sides.items()},
+        "cpu_us_per_decision": {
+            name: {part: round(1e6 * seconds / side.rows, 2) for part, seconds in side.spent.items()}
+            for name, side in sides.items()
+        },
         **facts,
     }
     print(json.dumps(result))
