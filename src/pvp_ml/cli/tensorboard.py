@@ -62,6 +62,7 @@ def tensorboard(*, logdir: str = "tensorboard", port: int = 0, wait: bool = Fals
     time.sleep(0.5)
     if process.poll() is not None:
         raise UserError(f"TensorBoard did not start; see {folder / 'server.log'}", "pip install 'pvp-ml[train]'")
+    process.returncode = 0  # it is meant to outlive us: Popen must neither wait for it nor warn about it
 
 
 def _recorded(folder: Path) -> tuple[Identity, int] | None:
