@@ -50,7 +50,10 @@ def test_onnx_chooses_the_same_actions(shape):
     assert (session.run(None, one)[0] == out.actions[:1]).all()
 
 
-@pytest.mark.parametrize("shape", ["memory"])
+@pytest.mark.parametrize(
+    "shape",
+    ["everything", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("default", "ancestor", "memory"))],
+)
 def test_a_torch_program_chooses_the_same_actions(shape):
     policy, inputs, out, _ = question(shape)
     module = DecidingModule(policy.network, policy.interface, policy.tensors(), policy.normalizer)

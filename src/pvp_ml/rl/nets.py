@@ -77,7 +77,7 @@ class Network:
         if isinstance(memory, Sequences):
             return run_memory(features, memory, weights)
         if memory is None:
-            memory = features.new_zeros(len(features), self.network.memory)
+            memory = features.new_zeros(features.shape[0], self.network.memory)
         return torch.gru_cell(features, memory, *weights)
 
     def logits(self, p: Parameters, features: Tensor, picks: Tensor, scaling: Scaling) -> Tensor:
@@ -133,13 +133,13 @@ class Network:
     def _encoded(self, p: Parameters, x: Tensor) -> Tensor:
         if self._is_plain:
             return x
-        frames = x.view(len(x), len(self.network.frames), -1)
+        frames = x.view(x.shape[0], len(self.network.frames), -1)  # not len(x): exports keep the number of rows open
         parts = [self._encode(p, frames[:, f], block) for f in range(frames.shape[1]) for block in self._blocks]
         return torch.cat(parts, dim=1)
 
     def _encode(self, p: Parameters, x: Tensor, layout: BlockLayout) -> Tensor:
         block = layout.block
-        items = x[:, layout.start : layout.start + block.width].reshape(len(x), block.count, len(block.features))
+        items = x[:, layout.start : layout.start + block.width].reshape(x.shape[0], block.count, len(block.features))
         parts = [items[:, :, columns(layout.reals)]]
         parts += [
             functional.embedding(items[:, :, columns(features)].long(), p[name]).flatten(2)
@@ -151,7 +151,7 @@ class Network:
                 joined = self._activate(self._linear(p, f"encoder/{block.name}/{i}", joined))
             if self.network.pooling == "mean_max":
                 return torch.cat([joined.mean(dim=1), joined.amax(dim=1)], dim=1)
-        return joined.reshape(len(x), -1)
+        return joined.reshape(x.shape[0], -1)
 
     def _standardise(self, x: Tensor, pair: tuple[Tensor, Tensor] | None) -> Tensor:
         assert pair is not None, "statistics of these features are missing"
