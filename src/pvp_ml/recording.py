@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from pvp_ml.archive import MAX_TOTAL_BYTES, read_directory, read_entry, write_archive
 from pvp_ml.archive import chunks as pieces_of
-from pvp_ml.archive import read_directory, read_entry, write_archive
 from pvp_ml.errors import UserError
 from pvp_ml.match import BoolArray, FloatArray, IntArray
 from pvp_ml.sampling import Heads, legal_given
@@ -124,6 +124,26 @@ def join(recordings: list[Recording]) -> Recording:
     parts = ((r.obs, r.mask, r.actions) for r in recordings)
     obs, mask, actions = (np.concatenate(column) for column in zip(*parts, strict=True))
     return Recording(obs, mask, actions, np.concatenate(lanes))
+
+
+def parts_of(recording: Recording, interface: Interface) -> list[Recording]:
+    """The recording in pieces that fit into a file each; a lane stays in one piece."""
+    row_bytes = 4 * interface.obs_size + interface.mask_size + 8 * len(interface.heads) + 8
+    most = min(MAX_ROWS, (MAX_TOTAL_BYTES - MAX_METADATA_BYTES) // row_bytes)
+    if len(recording) <= most:
+        return [recording]
+    order = np.argsort(recording.lane, kind="stable")
+    lanes = recording.lane[order]
+    borders = np.append(np.flatnonzero(np.diff(lanes, prepend=lanes[0] - 1)), len(lanes))
+    pieces, start = [], 0
+    while start < len(lanes):
+        end = int(borders[np.searchsorted(borders, start + most, side="right") - 1])
+        if end <= start:
+            raise RecordingError(f"one seat of one match made more than {most} decisions", "record shorter matches")
+        rows = order[start:end]
+        pieces.append(Recording(*(x[rows] for x in (recording.obs, recording.mask, recording.actions, recording.lane))))
+        start = end
+    return pieces
 
 
 def _facts(data: bytes) -> Facts:

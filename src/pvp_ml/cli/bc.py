@@ -10,10 +10,12 @@ from rich.console import Console
 
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
-from pvp_ml.recording import join, read_recording, write_recording
+from pvp_ml.recording import Recording, join, parts_of, read_recording, write_recording
 from pvp_ml.run.config import load_config
+from pvp_ml.spec import GameSpec
 
 app = App(name="bc", help="Behaviour cloning: record decisions, train a policy that decides alike.")
+MAX_SHOWN = 10
 Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 
 
@@ -58,9 +60,59 @@ def record(player: str, *flags: Flags, game: str = "", out: Path = Path("recordi
             recording, report = play(table, driver, opponent, matches, seed)
     finally:
         table.close()
-    write_recording(out, recording, spec.name, spec.interface, bot or player)
+    files = write_parts(out, recording, spec, bot or player)
     score = f"{report.first} {report.total.score:.1%} against {opponent.name}"
-    Console().print(f"{len(recording):,} decisions of {bot or player} ({score}) in {out}", highlight=False)
+    text = f"{len(recording):,} decisions of {bot or player} ({score}) in {files}"
+    Console().print(text, highlight=False, soft_wrap=True)
+
+
+@app.command(name="import")
+def import_(*battles: Path, out: Path = Path("recording.zip"), winners: bool = False, min_rating: int = 0,
+            format: str = "") -> None:  # fmt: skip
+    """Read recorded VGC battles: Showdown replays (JSON), their logs, input logs, or folders of them.
+
+    Input logs hold every choice and are exact. A replay shows what happened: decisions that it hides are left out.
+
+    Args:
+        battles: files or folders
+        out: the recording to write
+        winners: keep only the decisions of the side that won
+        min_rating: leave out replays that are rated lower, or not at all
+        format: the format of logs that do not name theirs
+    """
+    from pvp_ml.games.vgc.config import VgcConfig, make_spec
+    from pvp_ml.games.vgc.replays import find_files, import_battles, read_battle
+
+    spec, refused, read = make_spec(VgcConfig()), [], []
+    for path in find_files(battles):
+        try:
+            battle = read_battle(path, format)
+        except UserError as error:
+            refused.append(str(error))
+            continue
+        if battle.rating >= min_rating:
+            read.append(battle)
+    if not read:
+        raise UserError("none of the files holds a battle to learn from", refused[0] if refused else "lower the rating")
+    recording, report = import_battles(read, VgcConfig(), winners)
+    files = write_parts(out, recording, spec, "imported")
+    console = Console()
+    console.print(
+        f"{len(recording):,} decisions of {report.battles} battles in {files}", highlight=False, soft_wrap=True
+    )
+    for reason, count in report.reasons.most_common():
+        console.print(f"  left out: {count:,} decisions ({reason})", highlight=False)
+    for text in [*refused, *report.refused][:MAX_SHOWN]:
+        console.print(f"  not read: {text}", highlight=False, markup=False)
+
+
+def write_parts(out: Path, recording: Recording, spec: GameSpec, player: str) -> str:
+    """Write the recording as one file, or as several where one would be too large; gives their names."""
+    pieces = parts_of(recording, spec.interface)
+    names = [out] if len(pieces) == 1 else [out.with_stem(f"{out.stem}-{i + 1}") for i in range(len(pieces))]
+    for name, piece in zip(names, pieces, strict=True):
+        write_recording(name, piece, spec.name, spec.interface, player)
+    return " ".join(str(name) for name in names)
 
 
 @app.command

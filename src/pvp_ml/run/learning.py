@@ -62,7 +62,10 @@ class Learning:
             if trainee.config.teacher.model:
                 load_teacher(memory.anchors["teacher"], trainee.policy, shards.spec, trainee.config.teacher.model)
             elif trainee.config.teacher.weight != Constant(0.0):
-                raise UserError("ppo.teacher.weight is set, but no teacher", "name a model file in ppo.teacher.model")
+                raise UserError(
+                    "ppo.teacher.weight is set, but no teacher",
+                    "name a model file in ppo.teacher.model, or give --bc-model FILE",
+                )
 
     @property
     def steps_per_rollout(self) -> int:

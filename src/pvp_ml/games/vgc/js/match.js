@@ -31,7 +31,7 @@ class Match {
     this.random = [generator(plan.seed, 1), generator(plan.seed, 2)];
     this.mask = new Uint8Array(legal.MASK_SIZE);
     this.battle = new Battle({
-      formatid: plan.format, seed: battleSeed(plan.seed), send: (type, data) => this.hear(type, data),
+      formatid: plan.format, seed: plan.prngSeed || battleSeed(plan.seed), send: (type, data) => this.hear(type, data),
     });
     plan.teams.forEach((team, i) => {
       this.battle.setPlayer(`p${i + 1}`, {name: `Seat ${i + 1}`, team: Teams.unpack(team)});

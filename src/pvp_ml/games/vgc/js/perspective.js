@@ -134,4 +134,4 @@ function perspective(tracker, seat, request, home) {
   };
 }
 
-module.exports = {perspective};
+module.exports = {perspective, estimateStats};
