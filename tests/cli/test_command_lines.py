@@ -10,6 +10,7 @@ import subprocess
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -23,7 +24,12 @@ SMALL = "--total-timesteps 128 --num-envs 8 --n-steps 8 --network.trunk [8] --ru
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("somewhere")
+    """Somewhere with a model that was trained for a moment."""
+    place = tmp_path_factory.mktemp("somewhere")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        assert run(["train", "--game", "connect4", "--name", "Trained", "--no-tensorboard", *shlex.split(SMALL)]) == 0
+    return place
 
 
 @pytest.fixture
@@ -77,7 +83,8 @@ def test_the_long_line(typed, folder):
 def test_train_by_the_name_of_the_ancestors_preset(typed, folder):
     typed("train --preset PastSelfPlay --name X", SMALL)
     assert set(saved(folder, "X")["self_play"]["opponents"]) == {"self", "past"}
-    assert json.loads(typed("train show --json"))[-1]["state"] == "finished"
+    states = {row["name"]: row["state"] for row in json.loads(typed("train show --json"))}
+    assert states["X"] == "finished"
     assert "X is not running (finished)" in typed("train cleanup --name X")
     typed("train cleanup --name all")
     assert "finished" in typed("train show")
@@ -94,10 +101,10 @@ def test_modules(typed, folder):
 
 
 def test_evaluating(typed, folder):
-    model = "experiments/MyExperiment/model.zip"
+    model = "experiments/Trained/model.zip"
     for line in (f"python -m pvp_ml.evaluate --model {model}", f"eval --model-path {model}"):
-        told = json.loads(typed(line, "--against nh-bot --matches 4 --json"))
-        assert (told["matches"], told["second"]) == (4, "nh-bot")
+        told = json.loads(typed(line, "--against tactician --matches 4 --json"))
+        assert (told["matches"], told["second"]) == (4, "tactician")
 
 
 def test_serving(typed, monkeypatch):
@@ -107,7 +114,7 @@ def test_serving(typed, monkeypatch):
         asked.append(config)
 
     monkeypatch.setattr("pvp_ml.cli.serve.serve_until_stopped", serve)
-    typed("serve-api --model experiments/MyExperiment/model.zip --port 5555")
+    typed("serve-api --model experiments/Trained/model.zip --port 5555")
     typed("python -m pvp_ml.api")
     first, second = asked
     assert (first.port, first.host, [path.name for path in first.models]) == (5555, "127.0.0.1", ["model.zip"])
@@ -135,6 +142,22 @@ def test_tensorboard_is_started_once_and_stopped(typed, folder, monkeypatch):
         assert "stopped TensorBoard" in typed("pvp-ml tensorboard --stop")
         assert os.waitpid(pid, 0)[1] == signal.SIGTERM
     assert "no TensorBoard runs" in typed("pvp-ml tensorboard --stop")
+
+
+def test_a_detached_run_starts_where_it_was_told_and_has_tensorboard(typed, monkeypatch):
+    started, shown = [], []
+    monkeypatch.setattr(
+        "pvp_ml.run.jobs.start_detached",
+        lambda store, words: started.append(list(words)) or SimpleNamespace(name="far"),
+    )
+    monkeypatch.setattr("pvp_ml.cli.tensorboard.tensorboard", lambda logdir: shown.append(logdir))
+    typed("train --preset toys/connect4 --name far --milestone 025M --warm-start Y --detach --lr 1e-4")
+    (words,) = started
+    for pair in (["--preset", "toys/connect4"], ["--milestone", "025M"], ["--warm-start", "Y"], ["--lr", "1e-4"]):
+        assert pair in [words[i : i + 2] for i in range(len(words))]
+    assert shown == ["tensorboard"]
+    typed("train --preset toys/connect4 --name far --detach --no-tensorboard")
+    assert shown == ["tensorboard"]
 
 
 def test_the_console_scripts_are_declared():

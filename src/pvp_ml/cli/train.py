@@ -63,11 +63,14 @@ def train(
         flags = (*flags, "--ppo.teacher.model", bc_model)
     config = load_config(preset, flags, Path.cwd())
     require_torch()
-    if detach:
-        return train_detached(config, flags, preset, seeds)
     from pvp_ml.run.resume import Start
 
     start = Start(resume, chosen_milestone(config, milestone), warm_start, bc_model)
+    if detach:
+        given = (("--preset", preset), ("--resume", start.checkpoint), ("--milestone", start.milestone),
+                 ("--warm-start", warm_start), ("--bc-model", bc_model), ("--seeds", str(seeds)))  # fmt: skip
+        words = [word for name, value in given if value for word in (name, value)]
+        return train_detached(config, [*words, *flags, "--tracking.view", "lines"])
     if seeds == 1:
         return train_one(config, start)
     for seed in range(seeds):
@@ -92,15 +95,14 @@ def chosen_milestone(config: Config, asked: str) -> str:
     return pick_milestone(store, input, print)
 
 
-def train_detached(config: Config, flags: Sequence[str], preset: str, seeds: int) -> int:
-    """The same command in a process of its own; returns at once."""
+def train_detached(config: Config, words: Sequence[str]) -> int:
+    """`train WORDS` in a process of its own, and TensorBoard beside it; returns at once."""
     from pvp_ml.run.jobs import read_job, start_detached
     from pvp_ml.run.store import RunStore
 
     store = RunStore(Path(config.run.directory), config.run.name)
     if store.path.is_dir() and (running := read_job(store.path).process):
         raise UserError(f"run '{config.run.name}' is training already (process {running.pid})", "choose another --name")
-    words = [*(("--preset", preset) if preset else ()), "--seeds", str(seeds), *flags, "--tracking.view", "lines"]
     job = start_detached(store, words)
     print(f"run '{job.name}' trains on its own; look: pvp-ml jobs logs {job.name} · stop: pvp-ml jobs stop {job.name}")
     if config.tracking.tensorboard and importlib.util.find_spec("tensorboard") is not None:
