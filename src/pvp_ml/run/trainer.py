@@ -192,6 +192,7 @@ class Run:
         values |= self.learning.shards.take_metrics()
         if self._is_warm:
             values["time/steps_per_s"] = steps / max(elapsed, 1e-9)
+            values["time/decisions_per_s"] = values.get("ppo/rows", 0.0) / max(elapsed, 1e-9)
         self._is_warm = True
         self.tracker.write(Point(self.progress.steps, self.progress.rollouts, self.seconds, values))
 
