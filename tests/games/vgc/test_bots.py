@@ -3,6 +3,8 @@
 import pytest
 from vgc_playing import bots, plans, play
 
+from pvp_ml.games.vgc.formats import FORMATS
+
 
 def win_rate(build, first, second, battles, format="gen9vgc2025regi"):
     game = build(32)
@@ -33,10 +35,8 @@ def test_heuristics_beat_max_power(build):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    "format", ["gen9vgc2023regc", "gen9vgc2024regg", "gen9vgc2025regi", "gen9championsvgc2026regmb"]
-)
-def test_strength_in_other_formats(build, format):
-    assert win_rate(build, "max-power", "random", 600, format) >= 0.85
-    assert win_rate(build, "heuristics", "max-power", 600, format) >= 0.60
-    assert win_rate(build, "heuristics", "random", 600, format) >= 0.95
+@pytest.mark.parametrize("format", [format.id for format in FORMATS])
+def test_strength_in_every_format(build, format):
+    assert win_rate(build, "max-power", "random", 1000, format) >= 0.85
+    assert win_rate(build, "heuristics", "max-power", 1000, format) >= 0.60
+    assert win_rate(build, "heuristics", "random", 1000, format) >= 0.95

@@ -10,6 +10,7 @@ import pytest
 import vgc_tracing as tracing
 
 from pvp_ml import players
+from pvp_ml.bundle import read_bundle
 from pvp_ml.errors import UserError
 from pvp_ml.games.vgc import live
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
@@ -103,3 +104,15 @@ def test_challenges_are_accepted_and_played_to_the_end(installation, poke_env):
     report, theirs = battles_against("RandomPlayer", 2, player)
     assert report.rejected == [] and report.played == 2 and report.decisions > 10
     assert (report.won, report.lost) == (theirs["lost"], theirs["won"])
+
+
+@pytest.mark.nightly
+def test_fifty_battles_against_poke_envs_own_heuristics(installation, poke_env):
+    """A model on a server: no choice is rejected. PVP_ML_VGC_MODEL names it; without one, random play."""
+    spec = make_spec(VgcConfig())
+    name = os.environ.get("PVP_ML_VGC_MODEL", "")
+    player = players.BundlePlayer(read_bundle(Path(name)), spec) if name else players.make("random", spec)
+    report, theirs = battles_against("SimpleHeuristicsPlayer", 50, player)
+    print(f"{report.won} won of {report.played}, {report.decisions} decisions, {len(report.rejected)} rejected")
+    assert report.rejected == [] and report.played == 50 and report.won == theirs["lost"]
+    assert not name or report.won >= 25

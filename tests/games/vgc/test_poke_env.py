@@ -15,11 +15,12 @@ import vgc_tracing as tracing
 from pvp_ml.games.legal import Legality
 from pvp_ml.games.vgc import codec
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
+from pvp_ml.games.vgc.formats import FORMATS
 
 COMPARE = Path(__file__).parent / "poke_env_compare.py"
 ORDERS_PER_DECISION = 3
 CI = [("gen9vgc2025regi", 5), ("gen9championsvgc2026regma", 5)]
-NIGHTLY = ["gen9vgc2023regc", "gen9vgc2024regg", "gen9vgc2025regi", "gen9championsvgc2026regmb"]
+NIGHTLY = [format.id for format in FORMATS]  # 60 battles each: 360
 
 
 @pytest.fixture(scope="module")
