@@ -55,13 +55,7 @@ def digest(folder: Path) -> str:
 def test_twenty_rollouts_equal_ten_and_a_new_process_and_ten(tmp_path, game, shards):
     run_to(tmp_path / "straight", game, 20, shards)
     for rollouts in (10, 20):
-        script = tmp_path / f"half-{rollouts}.py"
-        script.write_text(
-            f"import sys\nfrom pathlib import Path\n\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-            "from test_resume import run_to\n\nif __name__ == '__main__':\n"
-            f"    run_to(Path({str(tmp_path / 'halves')!r}), {game!r}, {rollouts}, {shards})\n"
-        )
-        subprocess.run([sys.executable, str(script)], check=True, timeout=300)
+        in_new_process(tmp_path, f"run_to(Path({str(tmp_path / 'halves')!r}), {game!r}, {rollouts}, {shards})")
     assert digest(tmp_path / "straight") == digest(tmp_path / "halves")
 
 
@@ -97,26 +91,48 @@ class Death:
         pass
 
 
-def run_until_killed(folder: Path, game: str, rollout: int, delay_s: float) -> None:
-    """Resume and die; a checkpoint after every second rollout."""
-    run_to(folder, game, KILLED_ROLLOUTS, every=2 * STEPS, sink=Death(rollout, delay_s))
+def kill_often(folder: Path, game: str, kills: int) -> int:
+    """Fork a trainer that resumes and dies, over and over; returns how many died of it. Checkpoints every second
+    rollout."""
+    rng, died = random.Random(4), 0
+    for rollout in sorted(rng.sample(range(2, KILLED_ROLLOUTS - 1), kills)):
+        death = Death(rollout, rng.uniform(0.0, 0.05))
+        child = os.fork()  # a new interpreter for each would spend its life importing
+        if child == 0:
+            run_to(folder, game, KILLED_ROLLOUTS, every=2 * STEPS, sink=death)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        died += os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+    return died
+
+
+def in_new_process(folder: Path, call: str) -> str:
+    """What a call of this module's function prints, from a fresh interpreter."""
+    script = folder / "call.py"
+    script.write_text(
+        f"import sys\nfrom pathlib import Path\n\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        f"from test_resume import *\n\nif __name__ == '__main__':\n    print({call})\n"
+    )
+    return subprocess.run(
+        [sys.executable, str(script)], check=True, timeout=1800, capture_output=True, text=True
+    ).stdout
+
+
+def check_kills(folder: Path, game: str, kills: int) -> None:
+    killed = folder / "killed"
+    assert int(in_new_process(folder, f"kill_often(Path({str(killed)!r}), {game!r}, {kills})")) == kills
+    for one in (folder / "straight", killed):
+        run_to(one, game, KILLED_ROLLOUTS, every=2 * STEPS)
+    assert digest(folder / "straight") == digest(killed)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="forks and sends SIGKILL")
+def test_three_random_kill_points_change_nothing(tmp_path):
+    check_kills(tmp_path, "kuhn", 3)
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(os.name == "nt", reason="sends SIGKILL")
+@pytest.mark.skipif(os.name == "nt", reason="forks and sends SIGKILL")
 @pytest.mark.parametrize("game", ["connect4", "nh"])
 def test_25_random_kill_points_change_nothing(tmp_path, game):
-    run_to(tmp_path / "straight", game, KILLED_ROLLOUTS, every=2 * STEPS)
-    rng = random.Random(4)
-    died = 0
-    for rollout in sorted(rng.sample(range(2, KILLED_ROLLOUTS - 1), 25)):
-        script = tmp_path / "killed.py"
-        script.write_text(
-            f"import sys\nfrom pathlib import Path\n\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-            "from test_resume import run_until_killed\n\nif __name__ == '__main__':\n"
-            f"    run_until_killed(Path({str(tmp_path / 'killed')!r}), {game!r}, {rollout}, {rng.uniform(0.0, 0.05)})\n"
-        )
-        died += subprocess.run([sys.executable, str(script)], timeout=600).returncode == -signal.SIGKILL
-    assert died == 25
-    run_to(tmp_path / "killed", game, KILLED_ROLLOUTS, every=2 * STEPS)
-    assert digest(tmp_path / "straight") == digest(tmp_path / "killed")
+    check_kills(tmp_path, game, 25)

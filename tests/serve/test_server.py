@@ -250,7 +250,7 @@ def test_engine_rejects_beyond_the_queue(engine):
     answers = []
     for _ in range(5):
         submit(engine, answers)
-    assert engine.is_full
+    assert engine.refuses(b"{}")
     with pytest.raises(WireError, match="5 requests are waiting, 1 ms of work"):
         submit(engine, answers)
     engine.clock.run()
@@ -274,13 +274,17 @@ def test_engine_rejects_what_would_wait_too_long(engine):
         submit(engine, answers, deadlineMs=1e6)
         engine.clock.run()
     accepted = 0
-    while not engine.is_full:
+    while not engine.refuses(b"{}"):
         submit(engine, answers)
         accepted += 1
     assert accepted == 5  # four wait, the first of them is next
     with pytest.raises(WireError, match="5 requests are waiting, 50 ms of work"):
         submit(engine, answers)
-    for _ in range(3):
+    assert not engine.refuses(b'{"deadlineMs": 200}')
+    submit(engine, answers, deadlineMs=200)  # who says that he has time may wait
+    with pytest.raises(WireError, match="6 requests are waiting, 60 ms of work"):
+        submit(engine, answers, deadlineMs=100)
+    for _ in range(4):
         engine.clock.run()
     submit(engine, answers)
 

@@ -17,6 +17,7 @@ from pvp_ml.bundle import Bundle
 from pvp_ml.errors import UserError
 from pvp_ml.sampling import Heads
 from pvp_ml.serve import onnx_runtime
+from pvp_ml.serve.engine import WAITING_SHARE
 from pvp_ml.serve.limits import Limits
 from pvp_ml.serve.runtimes import NUMPY, ProgramRuntime, Runtime, RuntimeType
 from pvp_ml.serve.server import DEFAULT_PORT, ServeConfig, serve_until_stopped
@@ -87,7 +88,7 @@ def to_config(options: ServeOptions) -> ServeConfig:
     limits = replace(
         Limits(),
         deadline_s=options.deadline_ms / 1000.0,
-        wait_s=0.35 * options.deadline_ms / 1000.0,
+        wait_s=WAITING_SHARE * options.deadline_ms / 1000.0,
         connections=options.max_connections,
         idle_s=options.idle_timeout,
     )

@@ -29,6 +29,9 @@ _FIRST_GUESS_S = 0.0002  # per row, until measured
 _PACE_MEMORY = 0.2  # share of the newest turn in the pace
 _GOLDEN, _WORD = 0x9E3779B97F4A7C15, (1 << 64) - 1  # keys step through all words; the sampler's noise mixes them
 
+WAITING_SHARE = 0.35
+"""How much of its deadline a request may wait behind others; the rest is for its own computation and for mistakes."""
+
 Memories = dict[str, FloatArray]
 """What one connection remembers, per model that wants it."""
 
@@ -90,10 +93,9 @@ class Engine:
             self._cost.pop(model)
             self._pace.pop(model)
 
-    @property
-    def is_full(self) -> bool:
-        """Whether the next request would be rejected: reject it before reading it."""
-        return self.queued >= self.limits.queue or self.backlog_s > self.limits.wait_s
+    def refuses(self, text: bytes) -> bool:
+        """Whether a request can be rejected before it is read; one that names its own deadline may wait longer."""
+        return self.queued >= self.limits.queue or (self.backlog_s > self.limits.wait_s and b'"deadlineMs"' not in text)
 
     @property
     def backlog_s(self) -> float:
@@ -108,7 +110,11 @@ class Engine:
     def submit(self, request: Request, memories: Memories | None, done: Done) -> None:
         """Queue a request; raises WireError when it cannot be accepted."""
         model = self._model(request.model)
-        if self.is_full:
+        patience, wait_s = self.limits.deadline_s, self.limits.wait_s
+        if request.deadlineMs is not None:
+            patience = max(0.0, request.deadlineMs / 1000.0)
+            wait_s = WAITING_SHARE * patience
+        if self.queued >= self.limits.queue or self.backlog_s > wait_s:
             raise WireError("overloaded", self.overload)
         self._key = (self._key + _GOLDEN) & _WORD
         task = model.check(request, self._key)
@@ -117,7 +123,6 @@ class Engine:
                 memories[model.name] = np.zeros(model.memory, np.float32)
             task.memory = memories[model.name]
         now = self._clock()
-        patience = self.limits.deadline_s if request.deadlineMs is None else max(0.0, request.deadlineMs / 1000.0)
         self._queues.setdefault(model, deque()).append(_Waiting(task, now, now + patience, done))
         self.queued += 1
         self.metrics.deepest_queue = max(self.metrics.deepest_queue, self.queued)

@@ -146,7 +146,7 @@ class HttpSide:
                 future.set_result(data)
 
         try:
-            if self._engine.is_full:
+            if self._engine.refuses(text):
                 raise WireError("overloaded", self._engine.overload)
             request, is_known = self._gate.admit(decode_request(text), is_known)
             self._engine.submit(request, memories, done)

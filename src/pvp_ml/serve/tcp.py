@@ -173,7 +173,7 @@ class LineConnection(asyncio.Protocol):
             if text[:4] in _HTTP_VERBS:
                 self._refuse(WireError("bad_json", "this port speaks JSON lines; HTTP is on the side port"), slot)
                 return
-            if self._engine.is_full:
+            if self._engine.refuses(text):
                 raise WireError("overloaded", self._engine.overload)
             request, self._is_known = self._gate.admit(decode_request(text), self._is_known)
             self._engine.submit(request, self._memories, lambda data: self._answer(slot, data))
