@@ -5,6 +5,7 @@ import http.client
 import json
 import socket
 import threading
+import time
 from urllib.parse import quote
 
 import numpy as np
@@ -117,10 +118,14 @@ class Socket:
         self.closed = None
         headers = [(b"Origin", origin.encode())] if origin else []
         target = f"/ws?token={quote(token)}" if token else "/ws"
-        self._put(Request(host=host or f"127.0.0.1:{port}", target=target, extra_headers=headers))
         self._accepted = False
-        while not self._accepted:
-            self._pump()
+        try:
+            self._put(Request(host=host or f"127.0.0.1:{port}", target=target, extra_headers=headers))
+            while not self._accepted:
+                self._pump()
+        except BaseException:
+            self._socket.close()
+            raise
 
     def _put(self, event):
         self._socket.sendall(self._wire.send(event))
@@ -160,15 +165,17 @@ class Socket:
     def send_bytes(self, data):
         self._put(BytesMessage(data=data))
 
-    def hear(self, kind=None):
-        """The next message, or the next one of that type."""
+    def hear(self, kind=None, limit_s=60.0):
+        """The next message, or the next one of that type; others stay for later."""
+        end = time.monotonic() + limit_s
         while True:
-            while self._inbox:
-                message = self._inbox.pop(0)
+            for i, message in enumerate(self._inbox):
                 if kind is None or message["type"] == kind:
-                    return message
+                    return self._inbox.pop(i)
             if self.closed:
                 raise ConnectionError(f"closed with {self.closed}")
+            if time.monotonic() > end:
+                raise TimeoutError(f"no {kind or 'message'} within {limit_s} s")
             self._pump()
 
     def close(self):

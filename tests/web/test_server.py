@@ -58,7 +58,7 @@ def test_our_own_page_may_ask(board):
     assert board.get("/api/arena", Origin=origin)[0] == 200
     with board.socket(origin=origin) as socket:
         socket.send(type="watch", room="none")
-        assert socket.hear()["message"].startswith("there is no such match")
+        assert socket.hear()["message"].startswith("there is no match 'none'")
 
 
 def test_beyond_this_machine_a_token_is_needed(corner):
@@ -167,7 +167,7 @@ def test_a_starter_who_reconnects_goes_on(fight):
         assert back["driving"] and back["paused"] and back["steps"] >= 5
         steps = [again.hear("frame")["step"] for _ in range(back["steps"])]
         again.send(type="pace", tick_ms=40, paused=False)
-        assert again.hear("frame")["step"] == steps[-1] + 1
+        assert again.hear("frame")["step"] == steps[-1] + 1 == back["steps"]
         again.send(type="leave")
 
 
@@ -180,7 +180,7 @@ JUNK = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(st.one_of(st.text(max_size=60), st.binary(max_size=60), JUNK.map(lambda v: json.dumps(v, default=str))))
 def test_whatever_is_sent_is_a_message_or_a_sentence(text):
     try:
@@ -257,7 +257,7 @@ def test_ten_thousand_messages_of_nonsense(board):
                     heard = socket.hear()
                     answers += 1
                     room = heard.get("room") or room
-                    if heard["type"] == "refused" and "no such match" in heard["message"]:
+                    if heard["type"] == "refused" and f"no match 'ask-{i}'" in heard["message"]:
                         break
         assert socket.closed is None and answers > 3000
     with board.socket() as socket:

@@ -122,7 +122,7 @@ class Arena:
     def room(self, identifier: str) -> Room:
         """The room of that name."""
         if identifier not in self.rooms:
-            raise UserError("there is no such match", "it may be over: start another one")
+            raise UserError(f"there is no match '{identifier[:40]}'", "it may be over: start another one")
         return self.rooms[identifier]
 
     def close(self, room: Room, reason: str) -> None:

@@ -124,7 +124,7 @@ class App {
 
   #refuse(words) {
     toast(words, "error");
-    if (words.startsWith("there is no such match")) {
+    if (words.startsWith("there is no match")) {
       sessionStorage.removeItem("own");
       history.replaceState(null, "", location.pathname);
       if (!this.log.frames.length) this.lobby.open();
@@ -140,7 +140,7 @@ class App {
     const kept = message.demonstration ? `${message.decisions} decisions of yours are kept in ${message.demonstration} (pvp-ml bc train)` : message.trouble ?? "";
     const tone = human === null || human === undefined || winner < 0 ? "" : winner === human ? "won" : "lost";
     $("banner").className = tone;
-    $("banner").replaceChildren(el("strong", {}, words), kept ? el("span", { class: "quiet" }, kept) : null, el("menu", {},
+    $("banner").replaceChildren(el("strong", {}, words), el("span", { class: "quiet" }, kept), el("menu", {},
       el("button", { type: "button", id: "again", class: "primary", onclick: () => (this.again ? this.start(this.again) : this.lobby.open()) }, "Again"),
       el("button", { type: "button", id: "rewatch", onclick: () => { $("banner").hidden = true; this.timeline.scrub(0); this.timeline.roll(); } }, "Watch it again"),
       el("button", { type: "button", id: "keep", onclick: () => this.shelf.save() }, "Save replay")));

@@ -149,7 +149,7 @@ export class Timeline {
   draw(now) {
     const { log } = this;
     const runs = !this.isPaused && log.frames.length && !(log.isOver && log.isLive);
-    const share = runs ? Math.min(1, (now - log.shownAt) / (log.facts.tick_ms || 600)) : 0;
+    const share = runs ? Math.max(0, Math.min(1, (now - log.shownAt) / (log.facts.tick_ms || 600))) : 0;
     this.tick.style.transform = `scaleX(${share})`;
   }
 }

@@ -56,7 +56,7 @@ export class Stage {
       canvas.height = Math.round(height * ratio);
     }
     const tick = log.facts.tick_ms || 600;
-    const t = STILL.matches || !log.moves ? 1 : Math.min(1, (now - log.shownAt) / tick);
+    const t = STILL.matches || !log.moves ? 1 : Math.max(0, Math.min(1, (now - log.shownAt) / tick)); // a frame may be newer than the clock of this picture
     const before = log.moves ? log.frames[log.at - 1] : null;
     const places = frame.scene.fighters.map((f, seat) => this.#place(f, before?.scene.fighters[seat], Math.min(1, t / 0.85)));
     this.#aim(places, width, height, now);
@@ -81,7 +81,7 @@ export class Stage {
     const apart = Math.max(Math.abs(places[0].x - places[1].x), Math.abs(places[0].y - places[1].y) * 1.2);
     goal.size = Math.max(30, Math.min(width / (apart + 7), height / (apart * SQUASH + 5), 84));
     const old = this.camera;
-    const ease = !old || STILL.matches || Math.abs(old.x - goal.x) > 12 ? 1 : 1 - Math.exp(-(now - old.now) / 220);
+    const ease = !old || STILL.matches || Math.abs(old.x - goal.x) > 12 ? 1 : 1 - Math.exp(-Math.max(0, now - old.now) / 220);
     const mix = (key) => (old && ease < 1 ? old[key] + (goal[key] - old[key]) * ease : goal[key]);
     this.camera = { x: mix("x"), y: mix("y"), size: mix("size"), width, height, now };
   }
