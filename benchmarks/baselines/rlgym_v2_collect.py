@@ -2,16 +2,19 @@
 
     python -m venv V && V/bin/pip install rlgym-rocket-league==2.0.1 rlgym==2.0.1 rocketsim
     V/bin/python benchmarks/baselines/rlgym_v2_collect.py 1v1 64 8
+    V/bin/python benchmarks/baselines/rlgym_v2_collect.py 1v1 64 8 learn      # needs torch in that venv
 
 The same net, action table (90 rows), tick skip (8), one-tick delay, observation (172 numbers), rewards (goal, touch)
 and ends (goal, 15 s without touch, 300 s) as `pvp_ml.games.rocket_league.bench`; many environments in one process with
-one forward pass over all of them, which is kinder to it than its usual one process per environment.
+one forward pass over all of them, which is kinder to it than its usual one process per environment. With `learn` the
+choices come from the learner of `benchmarks/rocket_ppo.py`, which then learns from them.
 """
 
 import itertools
 import json
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 from rlgym.api import RLGym
@@ -58,21 +61,34 @@ class Net:
 
 def main():
     mode, count, cpu_s = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+    learns = sys.argv[4:] == ["learn"]
     blue, orange = (int(n) for n in mode.split("v"))
     envs = [environment(blue, orange) for _ in range(count)]
     seen = [env.reset() for env in envs]
     seats = blue + orange
-    net = Net((len(next(iter(seen[0].values()))), 256, 256, 256, 90), np.random.default_rng(0))
+    inputs = len(next(iter(seen[0].values())))
+    if learns:
+        sys.path.insert(0, str(Path(__file__).parents[1]))
+        from rocket_ppo import Ppo
+
+        learner = Ppo(count * seats, inputs, 90, masked=False)
+        rewards, done = np.zeros((count, seats), np.float32), np.zeros((count, seats), np.float32)
+    net = Net((inputs, 256, 256, 256, 90), np.random.default_rng(0))
     steps, env_s, began, wall = -WARM_UP_STEPS, 0.0, time.process_time(), time.perf_counter()
     while steps < 1 or time.process_time() - began < cpu_s:
         rows = np.array([obs for one in seen for obs in one.values()], np.float32)
-        chosen = net.choose(rows).reshape(count, seats, 1)
+        chosen = (learner.act(rows) if learns else net.choose(rows)).reshape(count, seats, 1)
         before = time.process_time()
         for i, env in enumerate(envs):
             actions = dict(zip(seen[i], chosen[i], strict=True))
-            obs, _, terminated, truncated = env.step(actions)
-            seen[i] = env.reset() if any(terminated.values()) or any(truncated.values()) else obs
+            obs, paid, terminated, truncated = env.step(actions)
+            over = any(terminated.values()) or any(truncated.values())
+            seen[i] = env.reset() if over else obs
+            if learns:
+                rewards[i], done[i] = list(paid.values()), over
         env_s += time.process_time() - before
+        if learns:
+            learner.pay(rewards.reshape(-1), done.reshape(-1))
         steps += 1
         if steps == 0:
             env_s, began, wall = 0.0, time.process_time(), time.perf_counter()

@@ -68,13 +68,12 @@ def test_promotion_looks_at_rates_per_minute():
         "SilverSkills1",
         "SilverSkills2",
     ]
-    assert not holds(first.promote, {"signal/touches": 7.9, "match/length": 900.0})
-    assert holds(first.promote, {"signal/touches": 2.0, "match/length": 225.0})
+    assert not holds(first.promote, {"figure/touches": 7.9})
+    assert holds(first.promote, {"figure/touches": 8.0})
     assert not holds(first.promote, {}), "nothing measured, nothing promoted"
-    assert holds(second.promote, {"signal/team_goals": 0.5, "match/length": 450.0})
-    turtles = {"signal/turtles": 1.0, "signal/team_goals": 2.0, "match/length": 900.0}
-    assert holds(third.promote, {**turtles, "signal/turtle_recoveries": 0.6})
-    assert not holds(third.promote, {**turtles, "signal/turtle_recoveries": 0.4})
+    assert holds(second.promote, {"figure/goals": 1.0})
+    assert holds(third.promote, {"figure/goals": 2.0, "figure/turtle_recovery": 0.6})
+    assert not holds(third.promote, {"figure/goals": 2.0, "figure/turtle_recovery": 0.4})
     assert last.promote is None
 
 

@@ -70,13 +70,13 @@ class Measurement:
 
 @app.command
 def sim(
-    *, game: str = "connect4", matches: int = 1024, seconds: float = 2.0, repeats: int = 3, as_json: AsJson = False
+    *, game: str = "connect4", matches: int = 0, seconds: float = 2.0, repeats: int = 3, as_json: AsJson = False
 ) -> None:
     """Random legal play, the simulation alone: agent-steps per second of processor time spent in the game.
 
     Args:
         game: a name from `pvp-ml game list`
-        matches: matches side by side
+        matches: matches side by side; 0 = as many as suit the game
         seconds: processor time per repeat
         repeats: how often
         as_json: print one JSON object
@@ -84,8 +84,9 @@ def sim(
     from pvp_ml.cli.bench_loops import simulate
     from pvp_ml.games import registry
 
-    check(matches, seconds, repeats)
     kind = registry.find(game)
+    matches = matches or kind.bench_matches
+    check(matches, seconds, repeats)
     if kind.bench is not None:
         print(json.dumps(kind.bench(kind.config(), (lambda line: None) if as_json else print)))
         return

@@ -54,10 +54,10 @@ class MatchEnv(gymnasium.Env[npt.NDArray[np.float32], Any]):
 
     A step plays the action and then everything up to this seat's next decision, or to the end. Illegal picks are
     replaced (`info["replaced"]`); `action_masks()` is what sb3-contrib asks for. A void match is truncated and carries
-    `info["fault"]`. Render mode `ansi` gives the game's view.
+    `info["fault"]`. Render mode `ansi` gives the game's view, `human` sends it to the game's own viewer, if it has one.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "human"], "render_fps": 15}
 
     def __init__(
         self,
@@ -111,8 +111,10 @@ class MatchEnv(gymnasium.Env[npt.NDArray[np.float32], Any]):
         """Legal choices [A] of all heads, one after the other."""
         return self._host.masks(self._seat)[0]
 
-    def render(self) -> str:
-        """The game's view as text."""
+    def render(self) -> str | None:
+        """The game's view as text, or to its viewer."""
+        if self.render_mode == "human":
+            return self._host.show()
         view = self._host.view()
         return "\n".join(view["board"]) if "board" in view else str(view)
 
@@ -233,7 +235,11 @@ class MatchParallelEnv(ParallelEnv[str, dict[str, Any], Any]):
     agent without an entry in `actions` gives no input.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"name": "pvp_ml_match", "render_modes": ["ansi"], "is_parallelizable": True}
+    metadata: ClassVar[dict[str, Any]] = {
+        "name": "pvp_ml_match",
+        "render_modes": ["ansi", "human"],
+        "is_parallelizable": True,
+    }
 
     def __init__(
         self,
@@ -292,9 +298,9 @@ class MatchParallelEnv(ParallelEnv[str, dict[str, Any], Any]):
         everybody = self.possible_agents
         return seen, rewards, dict.fromkeys(everybody, ended), dict.fromkeys(everybody, truncated), infos
 
-    def render(self) -> str:
-        """The game's view as text."""
-        return str(self._host.view())
+    def render(self) -> str | None:
+        """The game's view as text, or to its viewer."""
+        return self._host.show() if self.render_mode == "human" else str(self._host.view())
 
     def close(self) -> None:
         """Give the game back."""

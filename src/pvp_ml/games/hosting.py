@@ -57,6 +57,12 @@ class Host:
         self._game: VecGame | None = None
         self._serial = 0
 
+    def show(self) -> None:
+        """Send the match to the game's own viewer."""
+        if self.type.show is None:
+            raise UserError(f"game '{self.spec.name}' has no viewer", "use render_mode='ansi'")
+        self.type.show(self.view())
+
     def restart(self, rng: np.random.Generator, queued: int) -> None:
         """Abandon what is played and begin anew with seeds from `rng`; `queued` plans beyond the first M wait."""
         self.close()

@@ -58,6 +58,9 @@ class GameType:
     `scene(game, out)` is what a page draws of row 0, what the last step did included, also right after its match
     stopped; a game without it is drawn from its `view`.
 
+    `show(view)` sends a view to a viewer of the game's own, outside this program. `bench_matches` play side by side
+    when `pvp-ml bench sim` is not told how many.
+
     `figures` are what players of it talk about; evaluations and training metrics show them.
 
     `bench(config, tell)` measures a game that cannot be timed by stepping it here; `conform(folder, free_plays, limit,
@@ -79,6 +82,8 @@ class GameType:
     narrate: Callable[[Iterable[tuple[VecGame, StepBuffers]]], Iterator[str]] | None = None
     watch: Callable[[Any, str, str, str, int], Iterator[str]] | None = None
     scene: Callable[[VecGame, StepBuffers], dict[str, Any]] | None = None
+    show: Callable[[dict[str, Any]], None] | None = None
+    bench_matches: int = 1024
     bench: Callable[[Any, Callable[[str], None]], dict[str, Any]] | None = None
     conform: Callable[[Path, int, int, Callable[[str], None]], ConformResult] | None = None
     is_remote: Callable[[Any], bool] | None = None

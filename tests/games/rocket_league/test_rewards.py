@@ -31,6 +31,8 @@ MOMENT_NUMBERS = {
     "recovered": bool,
     "stayed_down": bool,
     "recovery_steps": np.int32,
+    "flip_reset": bool,
+    "is_drill": bool,
 }
 
 

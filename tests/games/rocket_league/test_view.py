@@ -7,6 +7,8 @@ import socket
 import pytest
 
 from pvp_ml.errors import UserError
+from pvp_ml.games.rocket_league import view
+from pvp_ml.games.rocket_league.narrate import narrate
 from pvp_ml.games.rocket_league.view import ReplayWriter, VisSender, datagram, read_replay
 
 
@@ -87,3 +89,76 @@ def test_writer_begins_with_a_header():
         "tick_skip": 8,
         "ticks_per_s": 120,
     }
+
+
+class Clock:
+    """Time that passes only when somebody sleeps."""
+
+    def __init__(self):
+        self.time = 100.0
+
+    def now(self):
+        return self.time
+
+    def sleep(self, seconds):
+        self.time += seconds
+
+
+def told(p, sender, clock, steps=75):
+    def played():
+        yield p.game, p.out
+        for _ in range(steps):
+            p.step(16)
+            yield p.game, p.out
+            if p.out.ended[0] or p.out.truncated[0]:
+                return
+
+    return list(narrate(played(), sender, clock.now, clock.sleep))
+
+
+def test_a_match_is_told_and_sent_at_its_own_speed(play):
+    clock = Clock()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as viewer:
+        viewer.bind(("127.0.0.1", 0))
+        viewer.settimeout(5)
+        p = play(scenario="kickoff", timeout_s=4.0, bots=("chaser", "idle"))
+        lines = told(p, VisSender(port=viewer.getsockname()[1]), clock)
+        first = json.loads(viewer.recv(65536))
+    assert lines[0].endswith("1 blue against 1 orange, ball at 0, 0, 93")
+    assert any("touches the ball" in line for line in lines)
+    assert lines[-1].endswith("s  time is up: nobody wins")
+    assert first["cars"][0]["controls"]["throttle"] == 1.0
+    assert 3.5 < clock.time - 100.0 <= 4.0
+
+
+def test_without_a_viewer_nothing_waits(play):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        port = nobody.getsockname()[1]
+    clock = Clock()
+    told(play(scenario="kickoff", timeout_s=4.0), VisSender(port=port), clock)
+    assert clock.time == 100.0
+
+
+def test_a_goal_is_told(play, pack):
+    shot = pack([[0.0, 4800.0, 200.0], [0.0, 2500.0, 0.0]], [{"team": "blue", "position": [0, 0, 17]}])
+    lines = told(play(**shot), VisSender(), Clock())
+    assert any(line.endswith("GOAL for blue") for line in lines)
+    assert lines[-1].endswith("it is over: blue wins")
+
+
+def test_render_sends_to_the_viewer(play, monkeypatch):
+    pytest.importorskip("gymnasium")
+    from pvp_ml.games.adapters import MatchEnv
+
+    sent = []
+    monkeypatch.setattr(view, "show", sent.append)
+    env = MatchEnv("rocket_league", {"meshes": "generated"}, opponent="idle", render_mode="human")
+    env.reset(seed=1)
+    assert env.render() is None
+    assert sent[0]["ball"]["position"] == pytest.approx([0, 0, 93.15], abs=0.05)
+    env.close()
+    plain = MatchEnv("rps", render_mode="human")
+    plain.reset(seed=1)
+    with pytest.raises(UserError, match="has no viewer"):
+        plain.render()

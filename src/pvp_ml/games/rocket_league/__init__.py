@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from pvp_ml.games.registry import GameType
 from pvp_ml.games.rocket_league.config import RocketLeagueConfig
+from pvp_ml.match import StepBuffers, VecGame
+from pvp_ml.spec import Figure
 
 if TYPE_CHECKING:
     from pvp_ml.games.rocket_league.game import RocketLeagueGame
@@ -37,6 +39,30 @@ def _action_notes(config: RocketLeagueConfig) -> list[str]:
     return report(config).lines()
 
 
+def _narrate(steps: Iterable[tuple[VecGame, StepBuffers]]) -> Iterator[str]:
+    from pvp_ml.games.rocket_league.narrate import narrate
+
+    return narrate(steps)
+
+
+def _show(view: dict[str, Any]) -> None:
+    from pvp_ml.games.rocket_league.view import show
+
+    show(view)
+
+
+FIGURES = (
+    Figure("touches", "a minute", ("touches",), ("minutes",)),
+    Figure("goals", "a minute", ("team_goals",), ("minutes",)),
+    Figure("conceded", "a minute", ("conceded",), ("minutes",)),
+    Figure("air_touches", "a minute", ("air_touches",), ("minutes",)),
+    Figure("turtle_recovery", "of turtles", ("turtle_recoveries",), ("turtles",)),
+    Figure("mechanics_touches", "a match of the lane", ("mechanics_touches",), ("mechanics",)),
+    Figure("mechanics_goals", "a match of the lane", ("mechanics_goals",), ("mechanics",)),
+)
+"""What players talk about; the metrics `figure/…` of a run."""
+
+
 GAME = GameType(
     name="rocket_league",
     title="Rocket League (RocketSim)",
@@ -47,4 +73,8 @@ GAME = GameType(
     setup=_setup,
     symmetric=True,
     action_notes=_action_notes,
+    narrate=_narrate,
+    show=_show,
+    bench_matches=64,
+    figures=FIGURES,
 )

@@ -56,6 +56,7 @@ class RocketLeagueGame:
         self._mask = np.zeros((matches, self.spec.seats, self.spec.mask_size), np.bool_)
         self._history = snapshots.History(matches, self.spec.seats, len(self.spec.heads))
         self._no_touch_steps = steps(config, config.no_touch_s) if config.no_touch_s else self.spec.max_steps + 1
+        self._step_minutes = config.tick_skip / TICKS_PER_S / 60.0
         self._goal_now = np.zeros(matches, np.bool_)  # goals of the step that was just played
         self.replayed_exactly = True
 
@@ -177,7 +178,7 @@ class RocketLeagueGame:
 
     def _report(self, moment: Moment, playing: npt.NDArray[np.bool_], out: StepBuffers) -> None:
         """Signals, rewards, ends and results."""
-        signals.write(moment, out.signals)
+        signals.write(moment, self._step_minutes, out.signals)
         self._rewards.write(moment, out.reward)
         resting = ~playing
         if resting.any():

@@ -9,6 +9,7 @@ from pvp_ml.spec import Signal
 WALL_UP_Z = 0.3
 
 SIGNALS: tuple[Signal, ...] = (
+    Signal("minutes", "min", doc="time played"),
     Signal("touches", doc="touches that began"),
     Signal("goals", doc="goals after a last touch by this car"),
     Signal("team_goals", doc="goals of the team"),
@@ -45,11 +46,12 @@ SIGNALS: tuple[Signal, ...] = (
 )
 
 
-def write(moment: Moment, out: Floats) -> None:
-    """Fill out [M,S,K]."""
+def write(moment: Moment, minutes: float, out: Floats) -> None:
+    """Fill out [M,S,K]; `minutes` is the length of a step."""
     now, counts, drill = moment.now, moment.counts, moment.is_drill
     air_touch = moment.touch & ~now.on_ground
     values = (
+        minutes,
         moment.touch,
         moment.scorer,
         moment.scored,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -95,21 +96,39 @@ class VisSender:
     """Sends views to RocketSimVis. A viewer that is not there loses them; nothing waits."""
 
     def __init__(self, host: str = "127.0.0.1", port: int = VIS_PORT) -> None:
-        self._address = (host, port)
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
+        self._socket.connect((host, port))  # the system then tells when nobody listens
+        self._refused = 2
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether the last datagrams were not refused; without a viewer every other one is."""
+        return self._refused == 0
 
     def send(self, shown: View) -> bool:
         """Whether the datagram left this process."""
         try:
-            self._socket.sendto(datagram(shown), self._address)
+            self._socket.send(datagram(shown))
         except OSError:
+            self._refused = 2
             return False
+        self._refused = max(0, self._refused - 1)
         return True
 
     def close(self) -> None:
         """Free the socket."""
         self._socket.close()
+
+
+@cache
+def _viewer() -> VisSender:
+    return VisSender()
+
+
+def show(shown: View) -> None:
+    """Send one view to RocketSimVis on this machine: `render()` of the Gymnasium and PettingZoo adapters."""
+    _viewer().send(shown)
 
 
 class ReplayWriter:
