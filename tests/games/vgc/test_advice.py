@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from pvp_ml import players
 from pvp_ml.cli import run
 from pvp_ml.errors import UserError
 from pvp_ml.games.legal import Legality
@@ -29,6 +30,16 @@ def test_the_advised_seats_play_as_the_bot_does(build):
 def test_against_itself_both_seats_are_kept(build):
     recording, report = record_bot(build(4), "heuristics", None, Contestant("heuristics", bot="heuristics"), 4, seed=1)
     assert len(np.unique(recording.lane)) == 8 and report.total.score == 0.5
+
+
+def test_a_driver_plays_and_the_bots_decisions_are_kept(build):
+    driver = Contestant("random", make=lambda spec: players.make("random", spec))
+    recording, report = record_bot(build(4), "max-power", driver, Contestant("heuristics", bot="heuristics"), 6, seed=2)
+    assert report.first == "random" and report.total.score < 0.5 and len(np.unique(recording.lane)) == 6
+    moves = recording.actions[:, 1:][recording.actions[:, 1:] < 40]
+    assert len(moves) > 30 and not (moves % 10 >= 5).any()  # the driver uses the gimmick, the bot never does
+    with pytest.raises(UserError, match="cannot drive"):
+        record_bot(build(1), "max-power", Contestant("random", bot="random"), Contestant("random", bot="random"), 2)
 
 
 def test_advice_is_legal_and_only_for_seats_that_act(build):
