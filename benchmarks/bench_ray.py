@@ -15,6 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as Ray does for its workers; read by numpy
+
 from pvp_ml.cluster.orders import pack_rollout, weight_arrays
 from pvp_ml.run.config import load_config
 from pvp_ml.run.store import RunStore

@@ -27,6 +27,8 @@ from pvp_ml.errors import UserError
 REACH_TIMEOUT_S = 5.0
 LOCAL = "local"
 LEAST_STORE_BYTES = 96 << 20
+START_ATTEMPTS = 3
+QUIET: dict[str, Any] = {"log_to_driver": False, "configure_logging": False, "logging_level": logging.ERROR}
 
 
 def connect(address: str, cpus: int, dashboard: bool = False, store_bytes: int = 0) -> RayCluster:
@@ -39,16 +41,26 @@ def connect(address: str, cpus: int, dashboard: bool = False, store_bytes: int =
 
     if ray.is_initialized():
         return RayCluster(ray, is_ours=False)
-    quiet = {"log_to_driver": False, "configure_logging": False, "logging_level": logging.ERROR}
     try:
         if address == LOCAL:
-            size = max(LEAST_STORE_BYTES, store_bytes)
-            ray.init(LOCAL, num_cpus=cpus, include_dashboard=dashboard, object_store_memory=size, **quiet)
+            _start_here(ray, cpus, dashboard, max(LEAST_STORE_BYTES, store_bytes))
         else:
-            ray.init(address, **quiet)
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError, ray.exceptions.RayError) as error:
+            ray.init(address, **QUIET)
+    except Exception as error:  # Ray raises whatever comes, plain Exception included
         raise explain(address, error) from error
     return RayCluster(ray, is_ours=True)
+
+
+def _start_here(ray: ModuleType, cpus: int, dashboard: bool, store_bytes: int) -> None:
+    """A cluster of one node. Ray gives its own processes 30 s to start; a busy machine may need another attempt."""
+    for attempt in range(1, START_ATTEMPTS + 1):
+        try:
+            ray.init(LOCAL, num_cpus=cpus, include_dashboard=dashboard, object_store_memory=store_bytes, **QUIET)
+            return
+        except Exception as error:
+            ray.shutdown()
+            if attempt == START_ATTEMPTS or "timed out" not in str(error):
+                raise
 
 
 def _prepare(address: str) -> None:
