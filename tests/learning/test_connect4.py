@@ -25,7 +25,8 @@ def trained(flags, budget_s):
     torch.set_num_threads(1)
     config = load_config("toys/connect4", ["--run.shards", "1", *flags], Path.cwd())
     spec = config.env.spec
-    learning = Learning(LocalShards(blueprint(config), LineupMix(((1.0, (Live(), Live())),))))
+    scenarios = tuple((share, name) for name, share in config.env.scenarios.items())
+    learning = Learning(LocalShards(blueprint(config), LineupMix(((1.0, (Live(), Live())),), scenarios)))
     learning.shards.initialise()
     progress, start = Progress(total_steps=config.run.total_steps), time.process_time()
     while progress.steps < config.run.total_steps and time.process_time() - start < budget_s:

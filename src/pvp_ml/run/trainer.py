@@ -97,7 +97,7 @@ class Run:
         shards = open_shards(config, self.competition.mix(self.progress), self.competition.members.path)
         self.learning = Learning(shards)
         shards.initialise()
-        self._matches = MatchMetrics(self.spec)
+        self._matches = MatchMetrics(self.spec, config.env.type.figures)
 
     def resume(self, start: Start | None = None) -> bool:
         """Continue from a checkpoint, by default this run's newest; False when it begins from scratch."""

@@ -154,3 +154,17 @@ def test_the_view_shows_the_board():
     moves(game, out, [3, 3, 0])
     assert game.view(0)["board"][4:] == [". . . O . . .", "X . . X . . .", "1 2 3 4 5 6 7"]
     assert game.view(0)["turn"] == [1]
+
+
+def test_an_opening_lies_on_the_board_without_a_line():
+    game, out = build(matches=600, scenario="opening")
+    stones = np.bitwise_count(game.stones).astype(int)
+    assert (stones.sum(1) <= 12).all()
+    assert len(set(stones.sum(1).tolist())) == 13, "every number of stones from 0 to 12"
+    assert 5.0 < stones.sum(1).mean() < 6.5, "six on average, less those that a line cut short"
+    assert not has_line(game.stones).any()
+    assert (game.stones[:, 0] & game.stones[:, 1] == 0).all()
+    mover = out.acting.argmax(1)
+    assert (
+        stones[np.arange(600), game.starter] - stones[np.arange(600), 1 - game.starter] == (mover != game.starter)
+    ).all()

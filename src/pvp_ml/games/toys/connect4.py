@@ -14,11 +14,12 @@ import numpy.typing as npt
 from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.games.toys.table import RANDOM_BOT, START_SCENARIOS, Rows, TableGame, starters
 from pvp_ml.match import IntArray, StepBuffers, VecGame
-from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Signal
+from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Scenario, Signal
 
 COLUMNS, HEIGHT = 7, 6
 CELLS = COLUMNS * HEIGHT
 TACTICIAN_BOT = "tactician"
+_OPENING, _OPENING_STONES = len(START_SCENARIOS), 12
 _PATIENCE = 22  # steps beyond the 42 stones that idle seats may pass before the match is cut off
 
 Boards = npt.NDArray[np.uint64]
@@ -67,7 +68,26 @@ class Connect4Game(TableGame):
     def deal(self, rows: npt.NDArray[np.int64]) -> None:
         """An empty board and a starter."""
         self.stones[rows] = 0
-        self.starter[rows] = self.mover[rows] = starters(self.scenario[rows], self.chance(rows, 0))
+        scenario = np.where(self.scenario[rows] == _OPENING, 0, self.scenario[rows])
+        self.starter[rows] = self.mover[rows] = starters(scenario, self.chance(rows, 0))
+        opened = rows[self.scenario[rows] == _OPENING]
+        if len(opened):
+            self._open(opened)
+
+    def _open(self, rows: npt.NDArray[np.int64]) -> None:
+        """Drop up to 12 random stones, both seats in turn; the one that would make a line and all after it are left."""
+        wanted = (self.chance(rows, 1) * (_OPENING_STONES + 1)).astype(np.int64)
+        every = np.arange(len(rows))
+        for stone in range(_OPENING_STONES):
+            stones, mover = self.stones[rows], self.mover[rows].astype(np.int64)
+            cells = drops(stones[:, 0] | stones[:, 1])
+            rank = (self.chance(rows, 2 + stone) * (cells != 0).sum(1)).astype(np.int64)
+            column = ((cells != 0).cumsum(1) == rank[:, None] + 1).argmax(1)
+            own = stones[every, mover] | cells[every, column]
+            wanted[has_line(own)] = 0
+            dropped = stone < wanted
+            self.stones[rows[dropped], mover[dropped]] = own[dropped]
+            self.mover[rows[dropped]] ^= 1
 
     def play(self, picks: IntArray, ready: npt.NDArray[np.bool_], out: StepBuffers) -> None:
         """The mover drops a stone."""
@@ -138,7 +158,7 @@ def _spec(_: Connect4Config) -> GameSpec:
         ),
         max_steps=CELLS + _PATIENCE,
         bots=(RANDOM_BOT, TACTICIAN_BOT),
-        scenarios=START_SCENARIOS,
+        scenarios=(*START_SCENARIOS, Scenario("opening", doc="up to 12 stones lie already, dropped at random")),
     )
 
 

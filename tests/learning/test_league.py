@@ -1,0 +1,124 @@
+"""QUALITY D1 level 6 and the rows of self-play: cycles and their cures, a planted weakness, forgetting.
+
+Through the public door: real runs with their league on disk. Slow, hence nightly.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from pvp_ml.bundle import read_bundle, write_bundle
+from pvp_ml.games import registry
+from pvp_ml.run.config import load_config
+from pvp_ml.run.resume import Start
+from pvp_ml.run.store import RunStore
+from pvp_ml.run.tracking import Tracker
+from pvp_ml.run.trainer import Run, train
+from pvp_ml.selfplay.evaluate import Contestant, evaluate
+
+pytestmark = pytest.mark.nightly
+
+
+def run_of(folder, preset, *flags, name="run", start=None):
+    """A run in one process, nothing shown."""
+    torch.set_num_threads(1)
+    words = ["--run.directory", str(folder), "--run.name", name, "--run.shards", "1", "--eval.every", "0"]
+    run = Run(load_config(preset, [*words, *flags], folder), RunStore(folder, name), Tracker({}))
+    run.resume(start)
+    return run
+
+
+def trained(folder, preset, *flags, name="run", start=None):
+    """The model file that a whole run leaves."""
+    run = run_of(folder, preset, *flags, name=name, start=start)
+    try:
+        train(run)
+    finally:
+        run.close()
+    return Path(folder) / name / "model.zip"
+
+
+def score(game, first, second, matches):
+    """Points of one model file against another."""
+    kind = registry.find(game)
+    sides = [Contestant.of_bundle(path.stem, read_bundle(path)) for path in (first, second)]
+    return evaluate(kind.build(kind.config(), 128), *sides, matches, 5).total.score
+
+
+# --- rock, paper, scissors --------------------------------------------------------------------------------------------
+
+ROLLOUTS, STEPS = 240, 512 * 4
+PLAIN = [
+    "--game", "rock_paper_scissors", "--env.matches", "512", "--network.trunk", "[16]", "--network.activation", "tanh",
+    "--run.total-steps", str(ROLLOUTS * STEPS), "--ppo.n-steps", "4", "--ppo.batch-size", "2048", "--ppo.n-epochs", "2",
+    "--ppo.gamma", "1.0", "--ppo.gae-lambda", "1.0", "--ppo.normalize-observations", "false",
+    "--ppo.normalize-rewards", "false", "--ppo.normalize-advantages", "false", "--ppo.max-grad-norm", "10",
+    "--ppo.learning-rate", "{type: linear, initial_value: 4e-3, final_value: 5e-4, clock: run}",
+    "--self-play.league-size", "60", "--self-play.snapshot-every", str(4 * STEPS),
+]  # fmt: skip
+
+
+def deviations(folder, *flags):
+    """After each rollout: how far the policy is from a third each, at most."""
+    run = run_of(folder, "", *PLAIN, *flags)
+    found = []
+    while run.has_more():
+        rollouts = run.collect()
+        run.record(rollouts, run.learn())
+        run.every(run.config.self_play.snapshot_every, run.add_to_league)
+        obs = np.array(run.learning.shards.own.collector.rollout.obs[1, :1, 0], np.float32)
+        logits = run.learning.trainees["main"].policy.actor().logits(obs)[0].astype(np.float64)
+        shares = np.exp(logits - logits.max())
+        found.append(np.abs(shares / shares.sum() - 1.0 / 3.0).max())
+    run.close()
+    return np.array(found)
+
+
+# --- a planted weakness -----------------------------------------------------------------------------------------------
+
+
+def planted(path, column):
+    """The same policy, which never plays that column while another is open."""
+    bundle = read_bundle(path)
+    tensors = dict(bundle.tensors)
+    tensors["head/bias"] = tensors["head/bias"].copy()
+    tensors["head/bias"][column] -= 20.0
+    weak = path.with_name("weak.zip")
+    write_bundle(weak, replace(bundle, tensors=tensors))
+    return weak
+
+
+def test_a_planted_weakness_is_found_and_closed(tmp_path):
+    first = trained(tmp_path, "toys/connect4", "--run.total-steps", "4_000_000", name="main")
+    weak = planted(first, column=3)
+    hunt = ["--self-play.opponents", f'{{target: {{models: ["{weak}"]}}}}', "--run.total-steps", "4_000_000"]
+    exploiter = trained(tmp_path, "toys/connect4", *hunt, name="exploiter", start=Start(warm_start=str(first)))
+    assert score("connect4", exploiter, weak, 1000) >= 0.80
+    answer = ["--self-play.opponents", f'{{self: 0.5, target: {{share: 0.5, models: ["{exploiter}"]}}}}']
+    closed = trained(
+        tmp_path,
+        "toys/connect4",
+        *answer,
+        "--run.total-steps",
+        "4_000_000",
+        name="answer",
+        start=Start(warm_start=str(weak)),
+    )
+    assert score("connect4", exploiter, closed, 1000) <= 0.55
+
+
+# --- forgetting -------------------------------------------------------------------------------------------------------
+
+
+def test_the_newest_policy_has_not_forgotten_its_past(tmp_path):
+    """20 minutes of one core are 10 of two."""
+    seconds = ["--run.total-steps", "0", "--run.max-seconds", "1200"]
+    newest = trained(tmp_path, "nh/prioritized-past-self-play", *seconds)
+    members = sorted((tmp_path / "run" / "league").glob("*.zip"))
+    scores = [score("nh", newest, member, 400) for member in members]
+    assert len(scores) >= 5
+    assert np.mean(scores) >= 0.60
+    assert min(scores) >= 0.40
