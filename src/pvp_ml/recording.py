@@ -141,7 +141,9 @@ def parts_of(recording: Recording, interface: Interface) -> list[Recording]:
         if end <= start:
             raise RecordingError(f"one seat of one match made more than {most} decisions", "record shorter matches")
         rows = order[start:end]
-        pieces.append(Recording(*(x[rows] for x in (recording.obs, recording.mask, recording.actions, recording.lane))))
+        pieces.append(
+            Recording(recording.obs[rows], recording.mask[rows], recording.actions[rows], recording.lane[rows])
+        )
         start = end
     return pieces
 

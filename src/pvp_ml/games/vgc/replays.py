@@ -128,7 +128,8 @@ def import_battles(
     battles: Sequence[Battle], config: VgcConfig, winners: bool = False
 ) -> tuple[Recording, ImportReport]:
     """All decisions that can be told; with `winners`, only those of the side that won."""
-    report, rows = ImportReport(), []
+    report = ImportReport()
+    rows: list[dict[str, Any]] = []
     spec, installation = make_spec(config), install.find()
     for first in range(0, len(battles), BATCH):
         part = battles[first : first + BATCH]
