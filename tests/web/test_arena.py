@@ -123,7 +123,11 @@ def test_a_finished_match_is_kept_as_replay_and_demonstration(corner, tmp_path):
     assert len(rows) == end["decisions"] == sum(step[1] != (-1,) for step in kept.actions)
     assert [r["name"] for r in arena.replays()] == [end["replay"]]
     told = arena.frames(arena.saved(end["replay"]), "model:Stones")
-    assert told["names"] == ["random", "seat 2"] and told["frames"][-1]["result"] == room.match.frame.result
+    assert (
+        told["names"] == ["random", "You"]
+        and kept.names == ("random", "You")
+        and told["frames"][-1]["result"] == room.match.frame.result
+    )
     assert any("1" in f["thoughts"] for f in told["frames"])
     for name in ("../replays/x", "nothing.replay"):
         with pytest.raises(UserError, match="no such replay"):

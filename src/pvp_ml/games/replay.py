@@ -21,6 +21,7 @@ from pvp_ml.match import Bot, External, IntArray, MatchPlan, StepBuffers, VecGam
 FORMAT = 1
 MAX_LINE_BYTES = 65_536
 MAX_STEPS = 1_000_000
+MAX_NAME = 60
 
 
 class ReplayError(UserError):
@@ -36,6 +37,7 @@ class Replay:
     config: dict[str, Any]
     plan: MatchPlan
     actions: tuple[tuple[tuple[int, ...], ...], ...]  # steps × seats × heads
+    names: tuple[str, ...] = ()  # who sat where, for people; may be missing
 
 
 def write_replay(path: Path, replay: Replay) -> None:
@@ -50,6 +52,8 @@ def replay_text(replay: Replay) -> str:
     lineup = [o.name if isinstance(o, Bot) else None for o in replay.plan.lineup]
     plan = {"serial": replay.plan.serial, "seed": replay.plan.seed, "scenario": replay.plan.scenario, "bots": lineup}
     head = {"format": FORMAT, "game": replay.game, "digest": replay.digest, "config": replay.config, "plan": plan}
+    if replay.names:
+        head["names"] = list(replay.names)
     lines = [json.dumps(head), *(json.dumps(step, separators=(",", ":")) for step in replay.actions)]
     return "\n".join(lines) + "\n"
 
@@ -82,6 +86,7 @@ def parse_replay(file: BinaryIO, path: str) -> Replay:
             config=dict(head["config"]),
             plan=MatchPlan(int(plan["serial"]), int(plan["seed"]), lineup, str(plan["scenario"])),
             actions=tuple(tuple(tuple(int(c) for c in seat) for seat in step) for step in lines[1:]),
+            names=tuple(str(name)[:MAX_NAME] for name in head.get("names", ())[: len(lineup)]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ReplayError(f"'{path}' is not a replay: {type(error).__name__} {error}") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -147,7 +147,7 @@ class Arena:
         kept: dict[str, Any] = {}
         try:
             folder = self._folder("replays")
-            write_replay(folder / f"{name}{SUFFIX}", match.replay())
+            write_replay(folder / f"{name}{SUFFIX}", replace(match.replay(), names=seating.names))
             kept["replay"] = f"{name}{SUFFIX}"
             demonstration = match.demonstration()
             if demonstration is not None:
@@ -182,12 +182,13 @@ class Arena:
 
     def replay_of(self, identifier: str) -> str:
         """The file of a match that is being played, so far."""
-        return replay_text(self.room(identifier).match.replay())
+        room = self.room(identifier)
+        return replay_text(replace(room.match.replay(), names=room.seating.names))
 
     def frames(self, data: bytes, analyst: str) -> dict[str, Any]:
         """All frames of a replay file; the analyst (a contestant's id, '' for nobody) thinks aloud for every seat."""
         replay = self._parsed(data)
-        names = [getattr(o, "name", "") or f"seat {s + 1}" for s, o in enumerate(replay.plan.lineup)]
+        names = list(replay.names) if len(replay.names) == self.spec.seats else _seat_names(replay)
         minds = [self.contestants.mind(analyst, s) if analyst else None for s in range(self.spec.seats)]
         frames = [frame_facts(frame) for frame in replayed(replay, minds, self.spec.max_steps)]
         return {"frames": frames, "names": names, "game": replay.game, "scenario": replay.plan.scenario}
@@ -208,6 +209,11 @@ class Arena:
 def _told_apart(names: list[str]) -> tuple[str, ...]:
     """Equal names get numbers."""
     return tuple(f"{n} {names[: i + 1].count(n)}" if names.count(n) > 1 else n for i, n in enumerate(names))
+
+
+def _seat_names(replay: Replay) -> list[str]:
+    """For a file that does not say who played: bots by name, others by seat."""
+    return [getattr(o, "name", "") or f"Seat {s + 1}" for s, o in enumerate(replay.plan.lineup)]
 
 
 def home_folder() -> Path:

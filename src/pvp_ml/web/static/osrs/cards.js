@@ -50,10 +50,11 @@ export class Cards {
       const food = Object.entries(fighter.supplies).filter(([name]) => ["shark", "anglerfish", "karambwan"].includes(name)).reduce((sum, [, n]) => sum + n, 0);
       const chips = [
         [`style ${fighter.style}`, words(fighter.worn.weapon ?? "unarmed")],
-        fighter.overhead !== "none" && ["overhead", `prays ${fighter.overhead}`],
+        fighter.overhead !== "none" && ["overhead", fighter.overhead],
         fighter.timers.freeze && ["frozen", `frozen ${fighter.timers.freeze}`],
         fighter.vengeance && ["veng", "vengeance"],
-        !isRival && ["food", `food ${food} · brews ${fighter.supplies.brew}`],
+        !isRival && ["food", `food ${food}`],
+        !isRival && ["food", `brews ${fighter.supplies.brew}`],
         fighter.timers.attack && ["cool", `attack in ${fighter.timers.attack}`],
       ].filter(Boolean);
       card.chips.replaceChildren(...chips.map(([kind, text]) => el("span", { class: `chip ${kind}` }, text)));

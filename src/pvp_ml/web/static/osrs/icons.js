@@ -77,7 +77,7 @@ const KINDS = [
   [/chainskirt|tassets|plateskirt|platelegs/, "legs", "#9a9488", "#7a746a"], [/chestplate|platebody/, "body", "#9a9488", "#7a746a"],
   [/robe_bottom|robeskirt|bottoms|_robe$|robe_2/, "skirt", "#5068a8", "#c8b060"], [/robe|top/, "robe", "#5068a8", "#c8b060"],
 ];
-const FIXED = { d: "#3a2f24", w: "#ffffffd0", g: "#e3b341", glass: "#cfe3ee55" };
+const FIXED = { d: "#3a2f24", w: "#ffffffd0", g: "#e3b341", glass: "#93abb988" };
 
 export const SPELLS = { ice: ["ice", "#7fd4ff"], blood: ["blood", "#d8303a"], veng: ["veng", "#e8552a"] };
 export const PRAYERS = {

@@ -35,7 +35,7 @@ export const NH = [
 export const DHAROK = [
   { id: "whip", group: "attack", part: "attack", label: "Tentacle", key: "q", icon: "item:abyssal_tentacle", item: "abyssal_tentacle", picks: [["attack", "whip_attack"]] },
   { id: "axe", group: "attack", part: "attack", label: "Greataxe", key: "w", icon: "item:dharoks_greataxe", item: "dharoks_greataxe", picks: [["attack", "axe_attack"]] },
-  { id: "maul", group: "attack", part: "attack", label: "Granite maul", key: "f", icon: "item:granite_maul", item: "granite_maul", picks: [["attack", "maul_spec_attack"]] },
+  { id: "maul", group: "attack", part: "attack", label: "Granite maul", short: "Maul", key: "f", icon: "item:granite_maul", item: "granite_maul", picks: [["attack", "maul_spec_attack"]] },
   { id: "armour-on", group: "gear", part: "gear", label: "Armour on", key: "t", icon: "item:dharoks_platebody", picks: [["gear", "full_armor"]] },
   { id: "armour-off", group: "gear", part: "gear", label: "Armour off", key: "y", icon: "shape:under:#c8b9a0", picks: [["gear", "take_armor_off"]] },
   { id: "veng", group: "vengeance", part: "gear", label: "Vengeance", key: "g", icon: "spell:veng", picks: [["vengeance", "use_veng"]] },

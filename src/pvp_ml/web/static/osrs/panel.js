@@ -122,7 +122,7 @@ export class Panel {
 
   #tell(fighter) {
     const levels = Object.entries(fighter.levels).map(([skill, [now, full]]) => [skill, `${now} / ${full}`, now > full ? "up" : now < full ? "down" : ""]);
-    const timers = Object.entries(fighter.timers).filter(([, ticks]) => ticks > 0).map(([name, ticks]) => [words(name), `${ticks} ticks`, "timer"]);
+    const timers = Object.entries(fighter.timers).filter(([, ticks]) => ticks > 0).map(([name, ticks]) => [words(name), String(ticks), "timer"]);
     this.levels.replaceChildren(...[...levels, ...timers].map(([name, text, kind]) => el("div", { class: kind }, el("dt", {}, name), el("dd", {}, text))));
   }
 

@@ -122,7 +122,7 @@ export class Stage {
         const at = this.#screen(x, y);
         const n = noise(x, y);
         const patch = noise(Math.floor(x / 5) + 17, Math.floor(y / 4) - 9);
-        const shade = 0.88 + n * 0.12 + patch * 0.16 + ((x + y) & 1 ? 0.03 : 0);
+        const shade = 0.88 + n * 0.12 + patch * 0.09 + ((x + y) & 1 ? 0.03 : 0);
         ctx.fillStyle = `rgb(${theme.tile.map((c) => Math.round(c * shade)).join(",")})`;
         ctx.fillRect(at.x - size / 2, at.y - high / 2, size + 1, high + 1);
         ctx.strokeStyle = theme.line;
