@@ -9,10 +9,11 @@ from typing import Any
 from pvp_ml.games import registry
 from pvp_ml.rl.expression import FUNCTIONS
 from pvp_ml.rl.schedule import KINDS, Schedule
-from pvp_ml.run.config import Config, EnvConfig, config_options
+from pvp_ml.run.config import Config, EnvConfig, config_options, reward_terms
 from pvp_ml.run.options import Option, entries_of, options_of
 from pvp_ml.run.presets import KeyPath
 from pvp_ml.run.settings import section_of
+from pvp_ml.spec import RewardTerm
 
 HEADER = """# Training options
 
@@ -32,6 +33,12 @@ underscores mean the same. `clock` is `rollouts` (default), `steps` (of the envi
 |---|---|---|
 """
 
+GAMES = """## Settings and reward terms of each game
+
+A reward flag sets the weight of a term: what is paid for one unit of it. The sign is in the number; a penalty is
+negative. Weights may be schedules.
+"""
+
 
 def page() -> str:
     """The whole page."""
@@ -48,7 +55,7 @@ def page() -> str:
     lines = [f"| {words} | {_fields(kind)} | {_words(kind)} |" for kind, words in kinds.items()]
     parts.append(SCHEDULES + "\n".join(lines) + "\n")
     parts.append(f"Functions in expressions: {', '.join(f'`{name}`' for name in sorted(FUNCTIONS))}.\n")
-    parts.append("## Settings and reward terms of each game\n")
+    parts.append(GAMES)
     parts += games()
     return "\n".join(parts)
 
@@ -72,9 +79,19 @@ def games() -> Iterator[str]:
             continue
         options, names = config_options(game)
         own = [o for o in options if o.path[0] == "env" and o.path[1] not in EnvConfig.model_fields]
-        terms = [alias for alias, path in names.items() if path[:-1] == ("reward", "weights")]
         settings = table(own, names) if own else "No settings of its own.\n"
-        yield f"### {name}\n\n{settings}\nRewards: {', '.join(f'`--{term}`' for term in terms) or 'none'}.\n"
+        yield f"### {name}\n\n{settings}\n{rewards(reward_terms(game), names)}"
+
+
+def rewards(terms: Iterable[RewardTerm], names: Mapping[str, KeyPath]) -> str:
+    """Reward terms as a Markdown table."""
+    lines = ["| reward | unit | what it counts |", "|---|---|---|"]
+    for term in terms:
+        path = ("reward", "weights", term.name)
+        flags = [f"--{name}" for name, other in names.items() if other == path] or [f"--{'.'.join(path)}"]
+        cells = (" ".join(f"`{flag}`" for flag in flags), term.unit, term.doc)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n" if len(lines) > 2 else "No rewards without further settings.\n"
 
 
 def table(options: Iterable[Option], names: Mapping[str, KeyPath]) -> str:

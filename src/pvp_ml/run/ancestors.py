@@ -207,8 +207,11 @@ def _evaluation(value: Any, given: Given) -> Settings:
     return {"eval": {"every": given.rollout, "matches": int(value), **bots}}
 
 
-def _greedy(value: Any, given: Given) -> Settings:
-    return nest(("eval", "greedy"), bool(value))
+def _distributed(value: Any, given: Given) -> Settings:
+    """Through Ray if asked for: with so many workers, or with as many as there are cores."""
+    if not given.old("distributed-rollouts", False):
+        return {}
+    return nest(("cluster", "distribute"), int(given.old("num-distributed-rollouts", 0)) or True)
 
 
 def _minibatches(value: Any, given: Given) -> Settings:
@@ -225,10 +228,6 @@ def _debug(topics: list[str]) -> Turn:
     return lambda value, given: nest(("tracking", "debug"), topics) if value else {}
 
 
-def _selfplay(value: Any, given: Given) -> Settings:
-    return nest(("self_play", "strategy"), "frozen" if value else "pure")
-
-
 def _critic_sizes(value: Any, given: Given) -> Settings:
     return {"network": {"critic": "separate", "critic_trunk": value}}
 
@@ -236,7 +235,6 @@ def _critic_sizes(value: Any, given: Given) -> Settings:
 _PLAYED_HERE = "opponents are played inside the shards"
 _NO_OVERRIDE = "both sides of a match have the same settings here"
 _SCENARIOS = "use env.scenarios, or settings of the game"
-_RAY = "say --distribute N instead (docs/distributed.md)"
 
 TRAINER: dict[str, Turn] = {
     "experiment-description": _to("run", "description"),
@@ -284,18 +282,17 @@ TRAINER: dict[str, Turn] = {
     "league-exploiter-preset": _unneeded("an exploiter learns with the settings of its run"),
     "forward-distribution-to-exploiters": _unneeded("exploiters learn in the same shards as the main trainee"),
     "num-eval-agent": _evaluation,
-    "eval-deterministic-percent": _greedy,
+    "eval-deterministic-percent": lambda value, given: {"eval": {"greedy": bool(value)}},
     "eval-override-env-kwargs": _only((None, {}), _NO_OVERRIDE, "use `pvp-ml eval` with the game's settings as flags"),
     "num-reference-rating-envs": _unneeded("eval.references names models and their ratings"),
-    "device": _only(("cpu",), "training runs on the cores", "leave --device out"),
     "novelty-reward-scale": _to("ppo", "novelty_coef"),
     "remote-processor-type": _unneeded(_PLAYED_HERE),
     "remote-processor-pool-size": _unneeded(_PLAYED_HERE),
     "remote-processor-device": _unneeded(_PLAYED_HERE),
     "remote-processor-kwargs": _unneeded(_PLAYED_HERE),
-    "distributed-rollouts": _only((False,), "rollouts are distributed by another flag", _RAY),
+    "distributed-rollouts": _distributed,
     "distributed-rollout-preset": _unneeded("every machine gets the settings of this run"),
-    "num-distributed-rollouts": _only((0,), "rollouts are distributed by another flag", _RAY),
+    "num-distributed-rollouts": _distributed,
     "num-cpus-per-rollout": _unneeded("a shard takes one core"),
     "id": _unneeded("a run needs no ports"),
     "wait": _unneeded("training runs in the foreground unless it is detached"),
@@ -321,7 +318,7 @@ ROCKET_LEAGUE: dict[str, Turn] = {
     "policy-layer-sizes": _to("network", "trunk"),
     "critic-layer-sizes": _critic_sizes,
     "policy-learning-rate": _to("ppo", "learning_rate"),
-    "selfplay-enabled": _selfplay,
+    "selfplay-enabled": lambda value, given: {"self_play": {"strategy": "frozen" if value else "pure"}},
     "milestone-interval": _to("run", "milestone_every"),
     "selfplay-sync-interval": _to("self_play", "snapshot_every"),
     "ts-per-iteration": lambda value, given: nest(

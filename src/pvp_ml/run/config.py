@@ -229,7 +229,7 @@ def config_model(game: GameType) -> type[Config]:
 def config_options(game: GameType) -> tuple[list[Option], dict[str, KeyPath]]:
     """Every flag for a run of this game, and its short names."""
     options = list(options_of(config_model(game)))
-    rewards = {f"reward-{t.name.replace('_', '-')}": ("reward", "weights", t.name) for t in _terms(game)}
+    rewards = {f"reward-{t.name.replace('_', '-')}": ("reward", "weights", t.name) for t in reward_terms(game)}
     for name, term in REWARD_NAMES.items():
         if f"reward-{term.replace('_', '-')}" in rewards:
             rewards[name] = ("reward", "weights", term)
@@ -319,7 +319,7 @@ def _run_name(preset: PurePath) -> str:
     return "-".join((*parts[:-1], preset.stem if preset.suffix in SUFFIXES else preset.name))
 
 
-def _terms(game: GameType) -> tuple[RewardTerm, ...]:
+def reward_terms(game: GameType) -> tuple[RewardTerm, ...]:
     """The game's reward terms with its default settings; none when it cannot be described without more."""
     try:
         return game.spec(game.config()).rewards
