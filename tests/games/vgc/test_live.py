@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import vgc_tracing as tracing
+from vgc_rivals import results_in_the_simulator
 
 from pvp_ml import players
 from pvp_ml.bundle import read_bundle
@@ -107,12 +108,18 @@ def test_challenges_are_accepted_and_played_to_the_end(installation, poke_env):
 
 
 @pytest.mark.nightly
-def test_fifty_battles_against_poke_envs_own_heuristics(installation, poke_env):
-    """A model on a server: no choice is rejected. PVP_ML_VGC_MODEL names it; without one, random play."""
+def test_fifty_battles_go_as_in_the_simulator(installation, poke_env, build):
+    """Against poke-env's own heuristics; PVP_ML_VGC_MODEL names the model, without one it is random play."""
     spec = make_spec(VgcConfig())
-    name = os.environ.get("PVP_ML_VGC_MODEL", "")
+    name, rival = os.environ.get("PVP_ML_VGC_MODEL", ""), "SimpleHeuristicsPlayer"
     player = players.BundlePlayer(read_bundle(Path(name)), spec) if name else players.make("random", spec)
-    report, theirs = battles_against("SimpleHeuristicsPlayer", 50, player)
-    print(f"{report.won} won of {report.played}, {report.decisions} decisions, {len(report.rejected)} rejected")
+    report, theirs = battles_against(rival, 50, player)
     assert report.rejected == [] and report.played == 50 and report.won == theirs["lost"]
-    assert not name or report.won >= 25
+    python = os.environ[live.CLIENT_PYTHON]
+    won, lost, untold = results_in_the_simulator(build(1, teams=TEAMS), python, rival, player, 100)
+    print(
+        f"on a server {report.won} of 50 ({report.decisions} decisions, none rejected), in the simulator {won} of 100"
+    )
+    assert won + lost == 100 and untold <= 5
+    share = (report.won + won) / 150
+    assert abs(report.won / 50 - won / 100) <= 1.96 * max(share * (1 - share), 0.02) ** 0.5 * (1 / 50 + 1 / 100) ** 0.5
