@@ -8,13 +8,17 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
+from pvp_ml.bundle import Bundle
 from pvp_ml.cli import INTERRUPTED
 from pvp_ml.cli.train import require_torch, results
 from pvp_ml.errors import UserError
 from pvp_ml.run.config import Config, load_config
+from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant
+from pvp_ml.selfplay.tally import Evaluation
 
 PRESETS = {"connect4": "toys/connect4-demo", "nh": "nh/quick"}
 MAX_DEMOS = 1000
+BEGINNER = "itself before training"
 SHOWN = 16
 """Ticks of the closing fight that are printed."""
 
@@ -40,8 +44,10 @@ def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0, game: str 
         f"An agent that knows nothing learns {config.env.type.title} by playing itself, for {seconds:g} seconds."
     )
     with open_run(config, Console()) as run:
+        untrained = run.bundle()
         train(run)
         reports = [] if run.is_stopping else final_evaluation(run)
+        began = [] if run.is_stopping else beginnings(config, untrained, run.bundle())
         run.tracker.close()
         model = run.store.path / "model.zip"
     if run.is_stopping:
@@ -49,8 +55,10 @@ def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0, game: str 
         return INTERRUPTED
     if game == "nh":
         show_fight(model, console)
-    for line in results(reports):
+    for line in results([*reports, *began[:1]]):
         console.print(f"[bold]{line}[/]")
+    for line in results(began[1:]):
+        console.print(f"before training: {line}")
     console.print("\nWhat to try next:")
     for command, reason in (
         (f"pvp-ml eval --model {model}", "more matches, in detail"),
@@ -63,6 +71,19 @@ def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0, game: str 
     ):
         console.print(f"  {command:<52} {reason}")
     return 0
+
+
+def beginnings(config: Config, untrained: Bundle, trained: Bundle) -> list[Evaluation]:
+    """What training was worth: the policy against itself as it began, and that beginner against the first opponent."""
+    kind, spec, matches = config.env.type, config.env.spec, config.eval.matches
+    before = Contestant.of_bundle(BEGINNER, untrained)
+    opponent = find_contestant(config.eval.opponents[0], spec, Path.cwd())
+    told = []
+    for first, second in ((Contestant.of_bundle(config.run.name, trained), before), (before, opponent)):
+        game = kind.build(config.env.settings, min(128, matches))
+        told.append(evaluate(game, first, second, matches))
+        game.close()
+    return told
 
 
 def show_fight(model: Path, console: Console) -> None:
