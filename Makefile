@@ -3,6 +3,7 @@ SHELL := /bin/sh
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && { echo "$$p"; break; }; done)
 BIN := .venv/bin
+PLAYER := train,web
 # One numeric thread per process: several processes share the cores, and more threads only get in each other's way.
 export OMP_NUM_THREADS ?= 1
 
@@ -40,7 +41,7 @@ install-dev: .venv/.installed-dev
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv .venv
 	@echo "installing into .venv (once; torch is the big part)"
 	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -q -c constraints.txt \
-		-e ".[$(if $(findstring -dev,$@),dev,train)]"
+		-e ".[$(if $(findstring -dev,$@),dev,$(PLAYER))]"
 	@touch .venv/.installed $@
 
 clean:

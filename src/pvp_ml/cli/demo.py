@@ -63,13 +63,14 @@ def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0, game: str 
     for command, reason in (
         (f"pvp-ml eval --model {model}", "more matches, in detail"),
         (f"pvp-ml watch {game} --model {model}", "one match, step by step"),
+        (f"pvp-ml play {game} --against {model}", "play it yourself in the browser"),
         (
             f"pvp-ml train --preset {PRESETS[game].removesuffix('-demo')} --name mine",
             "longer; Ctrl-C saves, again goes on",
         ),
         ("pvp-ml game list", "what else can be played"),
     ):
-        console.print(f"  {command:<52} {reason}")
+        console.print(f"  {command:<58} {reason}")
     return 0
 
 
