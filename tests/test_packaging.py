@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parent.parent
+DATA = {".yml", ".json", ".js", ".html", ".css", ".svg", ".md", ".zip", ".npz", ".txt", ".typed"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
@@ -52,7 +53,7 @@ def test_the_wheel_holds_the_data(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     source = ROOT / "src"
     for path in (ROOT / "src/pvp_ml").rglob("*"):
-        if path.suffix in {".yml", ".json", ".js", ".md", ".zip", ".npz", ".txt", ".typed"} and path.is_file():
+        if path.suffix in DATA and path.is_file():
             assert path.relative_to(source).as_posix() in names
     assert "pvp_ml/presets/toys/connect4.yml" in names
     assert "pvp_ml/contracts/environments/NhEnv.json" in names

@@ -34,15 +34,19 @@ class Spectator:
         self.socket.sendall(struct.pack("!BB4s", 0x81, 0x80 | len(text), b"\0\0\0\0") + text)
         self.socket.setblocking(False)
         self.seen: dict[int, float] = {}
+        self.is_over = False
 
     def read(self) -> None:
         now = time.monotonic()
-        self.data += self.socket.recv(1 << 20)
+        data = self.socket.recv(1 << 20)
+        self.is_over |= not data
+        self.data += data
         while (size := self._size()) is not None:
             head, length = size
             found = FRAME.match(self.data[head : head + 60])
             if found:
                 self.seen.setdefault(int(found[1]), now)
+            self.is_over |= self.data[head : head + 13] == b'{"type":"end"'
             self.data = self.data[head + length :]
 
     def _size(self):
@@ -61,7 +65,7 @@ def main(port: int, room: str, count: int, steps: int) -> None:
     for one in crowd:
         watch.register(one.socket, selectors.EVENT_READ, one)
     print("ready", flush=True)
-    while min(max(one.seen, default=0) for one in crowd) < steps:
+    while any(max(one.seen, default=0) < steps and not one.is_over for one in crowd):
         for key, _ in watch.select():
             key.data.read()
     print(json.dumps([one.seen for one in crowd]))

@@ -171,6 +171,18 @@ def test_a_starter_who_reconnects_goes_on(fight):
         again.send(type="leave")
 
 
+def test_an_order_that_comes_too_late_is_no_mistake(board):
+    with board.socket() as socket:
+        socket.send(type="start", seats=["you", "bot:random"], scenario="seat0-starts", tick_ms=10_000)
+        frame = socket.hear("frame")
+        socket.send(type="order", step=frame["step"], picks=[["column", "1"]])
+        assert socket.hear("frame")["legal"] is None  # the bot's turn
+        socket.send(type="order", step=frame["step"], picks=[["column", "1"]])
+        assert socket.hear("late")["message"] == "it is not your turn"
+        socket.send(type="order", step=frame["step"] + 1, picks=[["column", "1"]])
+        assert socket.hear("refused")["message"] == "it is not your turn"
+
+
 # --- nonsense --------------------------------------------------------------------------------------------------------
 
 JUNK = st.recursive(

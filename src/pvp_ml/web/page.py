@@ -70,12 +70,21 @@ class Page:
         if room.starter is not self._connection:
             raise UserError("you look on", "only the one who started the match can do that")
         if isinstance(message, Order):
-            room.order(message.step, message.picks)
-            self._connection.push(encode("ordered", step=room.match.frame.step))
+            self._order(room, message)
         elif isinstance(message, Pace):
             room.pace(message.tick_ms, message.paused)
         else:
             room.step()
+
+    def _order(self, room: Room, message: Order) -> None:
+        try:
+            room.order(message.step, message.picks)
+        except UserError as error:
+            if message.step >= room.match.frame.step:
+                raise
+            self._connection.push(encode("late", step=room.match.frame.step, message=str(error)))  # nobody's fault
+        else:
+            self._connection.push(encode("ordered", step=room.match.frame.step))
 
     def _stop(self) -> None:
         room, self._room = self._room, None

@@ -114,6 +114,7 @@ class App {
       this.watching = message.watching;
       this.#say();
     } else if (type === "refused") this.#refuse(message.message);
+    else if (type === "late") this.#say(`Too late: ${message.message}`);
     else if (type === "end") this.#finish(message);
     else if (type === "closed") {
       this.#say(`Ended: ${message.reason}`);
