@@ -53,14 +53,22 @@ class Side:
         self.run, self._others = run, others
         self.rates: list[float] = []
         self.spent = {"trainer collects": 0.0, "trainer learns": 0.0, "others": 0.0}
+        self.overhead: list[float] = []
         self.rows = 0.0
 
     def used(self) -> float:
         table = processes()
         return sum(table[pid][1] for pid in tree(os.getpid(), table) - self._others)
 
+    def itself(self) -> float:
+        """Processor seconds of processes that neither play nor learn: Ray's own."""
+        table = processes()
+        names = {pid: Path(f"/proc/{pid}/cmdline").read_text() for pid in tree(os.getpid(), table) - self._others}
+        return sum(table[pid][1] for pid, name in names.items() if "RayWorker" not in name and pid != os.getpid())
+
     def go(self, rollouts: int, is_counted: bool) -> None:
         used, rows, own = self.used(), 0.0, [0.0, 0.0]
+        itself, wall = self.itself(), time.perf_counter()
         for _ in range(rollouts):
             before = time.process_time()
             collected = self.run.collect()
@@ -73,6 +81,7 @@ class Side:
         if is_counted:
             total = self.used() - used
             self.rates.append(rows / total)
+            self.overhead.append((self.itself() - itself) / (time.perf_counter() - wall))
             self.rows += rows
             for part, seconds in zip(self.spent, (*own, total - sum(own)), strict=True):
                 self.spent[part] += seconds
@@ -131,6 +140,7 @@ def main() -> None:
         "baseline": round(rates["local"], 1),
         "ratio": round(rates["ray"] / rates["local"], 3),
         "ratios": [round(r / b, 3) for r, b in zip(sides["ray"].rates, sides["local"].rates, strict=True)],
+        "ray_itself_cores": round(statistics.median(sides["ray"].overhead), 4),
         "staleness": given.staleness,
         "is_same_bits": weights[0] == weights[1],
         "cpu_us_per_decision": {

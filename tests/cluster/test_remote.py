@@ -287,7 +287,8 @@ def test_a_policy_learns_from_stale_rollouts(tmp_path):
     crew = CrewHere(slow=lambda rank, method: int(rng.integers(0, 3)) if method == "roll_out" else 0)
     flags = ["--env.matches", "64", "--ppo.n-steps", "8", "--ppo.batch-size", "128", "--learning-rate", "3e-3"]
     mix = LineupMix(((1.0, (Live(),)),))
-    course = Course(remote(tmp_path, crew, *flags, game="probe", staleness=2, mix=mix, shards=3)).go(40)
+    course = Course(remote(tmp_path, crew, *flags, game="probe", staleness=2, mix=mix, shards=3)).go(60)
     late = [score[0] for *_, score in course.outcomes[-200:]]
     early = [score[0] for *_, score in course.outcomes[:200]]
-    assert np.mean(late) > 0.9 > np.mean(early)
+    assert np.mean(late) > 0.5
+    assert np.mean(early) < 0.3

@@ -28,6 +28,15 @@ REACH_TIMEOUT_S = 5.0
 LOCAL = "local"
 LEAST_STORE_BYTES = 96 << 20
 START_ATTEMPTS = 3
+LEAN = {
+    "RAY_worker_niceness": "0",  # workers beside the trainer weigh as much as local shards
+    "RAY_memory_monitor_refresh_ms": "0",
+    "RAY_enable_metrics_collection": "0",
+    "RAY_task_events_report_interval_ms": "0",
+    "RAY_raylet_report_resources_period_milliseconds": "1000",
+}
+"""Settings of a cluster on this machine: what Ray does for large clusters only costs the few cores here."""
+
 QUIET: dict[str, Any] = {"log_to_driver": False, "configure_logging": False, "logging_level": logging.ERROR}
 
 
@@ -68,7 +77,8 @@ def _prepare(address: str) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # the coming default; without it Ray warns
     if address == LOCAL:
-        os.environ.setdefault("RAY_worker_niceness", "0")  # workers beside the trainer weigh as much as local shards
+        for name, value in LEAN.items():
+            os.environ.setdefault(name, value)
         os.environ.setdefault("RAY_AUTH_MODE", "token")
         if not os.environ.get("RAY_AUTH_TOKEN_PATH"):
             os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
