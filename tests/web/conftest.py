@@ -9,16 +9,18 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from ringside import Ringside, bundle_for
 
+from pvp_ml import places
 from pvp_ml.bundle import write_bundle
 
 
 @pytest.fixture(scope="session")
 def corner(tmp_path_factory):
-    """A working directory with a random model for each game, in `models/`."""
+    """A working directory with a random model for each game in `models/`, except where a real one ships."""
     folder = tmp_path_factory.mktemp("corner")
     (folder / "models").mkdir()
     for name, game in (("GeneralizedNh", "nh"), ("Axe", "dharok"), ("Stones", "connect4")):
-        write_bundle(folder / "models" / f"{name}.zip", bundle_for(game))
+        if not (places.PACKAGE / "models" / f"{name}.zip").is_file():
+            write_bundle(folder / "models" / f"{name}.zip", bundle_for(game))
     return folder
 
 

@@ -240,6 +240,7 @@ def test_connect_four_is_played_to_the_end_with_clicks(page, board, picture):
     lit = """() => { const lit = [...document.querySelectorAll(".column.legal")];
                      return lit[Math.floor(Math.random() * lit.length)] ?? null; }"""
     assert click_to_the_end(page, lit) >= 3
+    assert page.locator("#toasts .error").count() == 0
     stones = page.locator(".board .disc:not([fill='var(--hole)'])").count()
     assert stones == step_shown(page) >= 7
     assert page.locator(".board .disc.line").count() in (0, 4)
@@ -247,6 +248,7 @@ def test_connect_four_is_played_to_the_end_with_clicks(page, board, picture):
     page.wait_for_function("""document.querySelectorAll(".board .disc:not([fill='var(--hole)'])").length === 3""")
     page.evaluate("document.getElementById('banner').hidden = true; document.getElementById('scrub').focus()")
     page.keyboard.press("End")
+    page.wait_for_timeout(600)
     picture(page, "connect4")
 
 

@@ -40,7 +40,7 @@ class Allowance:
         self._seen = now
         if self._left >= 1.0:
             self._left -= 1.0
-            self.refused = 0
+            self.refused = max(0, self.refused - 1)  # patience comes back as slowly as it went
             return True
         self.refused += 1
         return False

@@ -152,7 +152,7 @@ class Site:
             elif allowance.is_abused:
                 await websocket.close(1008, "too many messages")
                 return
-            elif allowance.refused == 1:
+            elif allowance.refused % 50 == 1:
                 page.complain("too many messages; slow down")
 
 

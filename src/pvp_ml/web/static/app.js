@@ -63,6 +63,7 @@ class App {
   press(move) {
     const { log, wishes } = this;
     if (!log.isPlaying || log.at !== log.frames.length - 1 || log.newest.legal === null) return;
+    if (log.facts.waits && wishes.picks.length) return; // where the match waits for you, a move is made at once
     if (!wishes.press(log.newest.legal, move)) {
       this.#say(`${move.label} is not possible now`);
       return;
