@@ -29,6 +29,8 @@ def test_there_are_presets():
 @pytest.mark.parametrize("name", PRESETS)
 def test_two_iterations(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    # The test for a new frozen opponent plays hundreds of whole matches; it has tests of its own.
+    monkeypatch.setattr("pvp_ml.run.competition.Competition._is_stronger", lambda *asked: False)
     config = load_config(name, SMALL, NOWHERE)
     if not config.ppo.teacher.model:  # a preset for `--bc-model` names no model itself
         config = load_config(name, [*SMALL, "--ppo.teacher.weight", "0"], NOWHERE)

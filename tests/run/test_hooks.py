@@ -139,6 +139,16 @@ def test_nothing_picked_and_no_terminal(marked, monkeypatch, capsys):
     assert read_metrics(marked / "experiments/a/metrics.jsonl")[-1]["steps"] == 384
 
 
+def test_a_milestone_is_an_opponent(marked, monkeypatch, capsys):
+    monkeypatch.chdir(marked)
+    old = "experiments/a/milestones/192/model.zip"
+    assert run(["eval", "--model", "experiments/a/model.zip", "--against", old, "--matches", "4", "--json"]) == 0
+    assert '"matches": 4' in capsys.readouterr().out
+    words = ["--self-play-percent", "0.5", "--target-self-play-percent", "0.5", "--target", old]
+    assert run(["train", *SMALL, "--name", "c", *words, "--total-timesteps", "192"]) == 0
+    assert read_metrics(marked / "experiments/c/metrics.jsonl")[0]["match/win_rate"] >= 0.0
+
+
 def test_another_runs_league_is_met_and_its_state_is_a_start(marked, monkeypatch, caplog):
     from pvp_ml.run.checkpoint_facts import read_league
 

@@ -121,7 +121,7 @@ def test_terminal_closed_then_killed_then_rebooted(tmp_path, monkeypatch, capsys
     assert find_job(experiments, "far").state == "finished"
 
 
-@pytest.mark.parametrize("name", ["all", "../x", "a/b"])
+@pytest.mark.parametrize("name", ["all", "../x", "a/b", ""])
 def test_bad_names_are_refused(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     assert run(["train", *TINY[:-4], "--name", name, "--total-timesteps", "10"]) == 2

@@ -244,6 +244,8 @@ def load_config(preset: str, flags: Sequence[str], working_directory: Path) -> C
     options, aliases = config_options(game)
     old, old_names = old_options()
     given = read_flags(joined_words(flags), [*options, *old], {**old_names, **aliases})
+    if given.section("run").get("name") == "":
+        raise UserError("run name '' is not usable", "leave --name out, or give one")
     config = read_config(_merged(given.renamed(aliases), layer.renamed(aliases), game))
     if config.run.name:
         return config

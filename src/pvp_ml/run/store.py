@@ -161,10 +161,13 @@ class RunStore:
                 log.warning("skipping %s: %s", path.name, damage.message)
         return None
 
-    def mark(self, label: str, source: Path | None = None, notes: Mapping[str, Any] | None = None) -> Path:
+    def mark(
+        self, label: str, source: Path | None = None, notes: Mapping[str, Any] | None = None, model: bytes = b""
+    ) -> Path:
         """Keep a checkpoint (default: the newest that verifies) for ever as milestones/<label>, by links or copies.
 
-        A label may have two parts (`Phase1-BallTouching/025M`). `notes` go into meta.json beside the files.
+        A label may have two parts (`Phase1-BallTouching/025M`). `notes` go into meta.json beside the files, and `model`
+        into model.zip, which plays wherever a model does.
         """
         target = self._milestone_path(label)
         if target.exists():
@@ -181,6 +184,8 @@ class RunStore:
             for name in (*found.files, MANIFEST):
                 self._disk.link(found.path / name, aside / name)
             os.close(self._disk.write(aside / NOTES, json.dumps(dict(notes or {}), indent=1).encode()))
+            if model:
+                os.close(self._disk.write(aside / "model.zip", model))
             self._disk.sync_folder(aside)
             self._disk.rename(aside, target)
             self._disk.sync_folder(target.parent)

@@ -270,7 +270,7 @@ class Run:
             return
         phase = names[self.phase] if names else ""
         facts = notes(self.progress, self.seconds, phase, self.tracker.last, self.competition.league)
-        self.store.mark(label, notes=facts)
+        self.store.mark(label, notes=facts, model=pack_bundle(self.bundle()))
 
     def finish(self) -> None:
         """Save what is not saved yet."""
