@@ -107,8 +107,11 @@ def _reach(address: str) -> None:
 
 
 def explain(address: str, error: Exception) -> UserError:
-    """Ray's complaint as one line."""
-    text = " ".join(str(error).split())
+    """Ray's complaint as one line; what really happened is often in the error behind the error."""
+    causes: list[BaseException] = [error]
+    while behind := causes[-1].__cause__ or causes[-1].__context__:
+        causes.append(behind)
+    text = " ".join(" ".join(map(str, causes)).split())
     if "ersion mismatch" in text:
         found = re.findall(r"Ray: (\S+) Python: (\S+)", text)
         if len(found) == 2:
