@@ -91,13 +91,13 @@ class RocketLeagueGame:
         if stopped.any():
             out.final_obs[stopped] = out.obs[stopped]
             self._serial[stopped] = RESTING
-        scored = playing & ~stopped & self._goal_now
-        if scored.any():
-            self._kick_off_again(np.flatnonzero(scored))
+        scored = np.flatnonzero(playing & ~stopped & self._goal_now)
+        if len(scored):
+            self._kick_off_again(scored)
         begun = self._seat(np.flatnonzero(self._serial == RESTING))
-        fresh = np.union1d(begun, np.flatnonzero(scored))
-        if len(fresh):
-            self._refresh(fresh, out)
+        for fresh in (scored, begun):
+            if len(fresh):
+                self._refresh(fresh, out)
         self._show(out)
 
     def snapshot(self) -> bytes:
