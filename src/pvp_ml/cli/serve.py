@@ -114,7 +114,7 @@ def to_config(options: ServeOptions) -> ServeConfig:
 
 
 def runtimes(engine: EngineName, device: str = "cpu") -> tuple[RuntimeType, ...]:
-    """What may compute a policy. On a processor torch was slower at every batch size, so `auto` does not load it."""
+    """What may compute a policy. On a processor torch was never the fastest, so `auto` does not load it."""
     if device != "cpu" and engine not in ("auto", "torch"):
         raise UserError(f"engine '{engine}' runs on the processor, not on '{device}'", "use --engine torch")
     if engine == "numpy":
