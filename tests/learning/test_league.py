@@ -77,6 +77,25 @@ def deviations(folder, *flags):
     return np.array(found)
 
 
+@pytest.mark.parametrize(
+    ("cure", "settles"),
+    [
+        (["--ppo.entropy-coef", "0"], False),
+        (["--ppo.entropy-coef", "0.3", "--self-play.opponents", "{self: 0.5, past: 0.5}"], True),
+        (["--ppo.entropy-coef", "0.3", "--self-play.opponents", "{self: 0.5, pfsp: 0.5}"], True),
+        (["--ppo.entropy-coef", "0.03", "--ppo.magnet.weight", "0.3", "--ppo.magnet.refresh", "25"], True),
+    ],
+    ids=["pure", "past", "pfsp", "magnet"],
+)
+def test_rock_paper_scissors_runs_in_circles_or_settles(cure, settles, tmp_path):
+    """The last quarter of the run. A league needs the entropy bonus: without it only its average would settle."""
+    last = deviations(tmp_path, *cure)[-ROLLOUTS // 4 :]
+    if settles:
+        assert last.max() <= 0.05
+    else:
+        assert last.max() >= 0.2
+
+
 # --- a planted weakness -----------------------------------------------------------------------------------------------
 
 
