@@ -24,7 +24,7 @@ PATIENCE_MS = 120_000
 
 
 def no_browser(why):
-    if os.environ.get("CI"):
+    if os.environ.get("PVP_ML_NEEDS_BROWSER"):
         pytest.fail(f"NO BROWSER TEST: {why}")
     pytest.skip(f"NO BROWSER TEST: {why}")
 
