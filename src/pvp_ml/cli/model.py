@@ -138,9 +138,10 @@ def export(
     if onnx is not None or torch is not None:
         from pvp_ml.run.exports import export_model
 
-        for target, kind in ((onnx, "onnx"), (torch, "torch")):
-            if target is not None:
-                print(f"{target}: {export_model(path, target, kind):,} bytes")
+        if onnx is not None:
+            print(f"{onnx}: {export_model(path, onnx, 'onnx'):,} bytes")
+        if torch is not None:
+            print(f"{torch}: {export_model(path, torch, 'torch'):,} bytes")
 
 
 def find(model: str) -> Path:

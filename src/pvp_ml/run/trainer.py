@@ -241,9 +241,7 @@ class Run:
             values.setdefault("eval/win_rate", report.total.score)
             self.results[name] = report.to_result(datetime.date.today().isoformat())
         if settings.references:
-            values["eval/rating"] = reference_rating(
-                dict(zip(names, reports, strict=True)), settings.references
-            )
+            values["eval/rating"] = reference_rating(dict(zip(names, reports, strict=True)), settings.references)
         self._last = self._now()  # evaluation is not training time
         self.tracker.write(Point(self.progress.steps, self.progress.rollouts, self.seconds, values))
         return reports
