@@ -59,7 +59,11 @@ def test_bombs_are_refused(pack):
         mesh_setup.extract(pack({f"f{i}": b"" for i in range(1001)}))
 
 
-@pytest.mark.parametrize("archive", [b"", b"PK\x03\x04 not a zip", b"\x1f\x8b garbage", tar({GOOD: MESH})[:60]])
+@pytest.mark.parametrize(
+    "archive",
+    [b"", b"PK\x03\x04 not a zip", b"\x1f\x8b garbage", tar({GOOD: MESH})[:60]],
+    ids=["empty", "not a zip", "not gzip", "cut short"],  # bytes as names would hold the second in which they were made
+)
 def test_damaged_archives_are_one_line(archive):
     with pytest.raises(UserError) as caught:
         mesh_setup.extract(archive)
