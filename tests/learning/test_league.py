@@ -3,14 +3,13 @@
 Through the public door: real runs with their league on disk. Slow, hence nightly.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from pvp_ml.bundle import read_bundle, write_bundle
+from pvp_ml.bundle import make_bundle, read_bundle, write_bundle
 from pvp_ml.games import registry
 from pvp_ml.run.config import load_config
 from pvp_ml.run.resume import Start
@@ -105,8 +104,8 @@ def planted(path, column):
     tensors = dict(bundle.tensors)
     tensors["head/bias"] = tensors["head/bias"].copy()
     tensors["head/bias"][column] -= 20.0
-    weak = path.with_name("weak.zip")
-    write_bundle(weak, replace(bundle, tensors=tensors))
+    weak, spec = path.with_name("weak.zip"), registry.find("connect4").spec(registry.find("connect4").config())
+    write_bundle(weak, make_bundle(spec, bundle.network, tensors, bundle.normalizer, bundle.metadata.training, ()))
     return weak
 
 
