@@ -16,15 +16,21 @@ from pvp_ml.match import IDLE, RESTING, External, MatchPlan, StepBuffers
 SEAT = Path(__file__).parent / "poke_env_seat.py"
 
 
+def plain(name):
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
 def slot_choice(request, slot, text):
     words = text.split()
     if words[0] == "pass":
         return PASS
-    if words[0] == "switch":
-        names = [
-            re.sub(r"[^a-z0-9]", "", entry["details"].split(",")[0].lower()) for entry in request["side"]["pokemon"]
-        ]
-        return SWITCH + names.index(re.sub(r"[^a-z0-9]", "", words[1].lower()))
+    if words[0] == "default" and request.get("forceSwitch") and not request["forceSwitch"][slot]:
+        return PASS
+    if words[0] == "switch":  # by nickname, else by species
+        wanted, entries = plain("".join(words[1:])), request["side"]["pokemon"]
+        nicknames = [plain(entry["ident"].split(": ", 1)[1]) for entry in entries]
+        species = [plain(entry["details"].split(",")[0]) for entry in entries]
+        return SWITCH + (nicknames if wanted in nicknames else species).index(wanted)
     moves = [move["id"] for move in request["active"][slot]["moves"]]
     move = 0 if len(moves) == 1 else int(words[1]) - 1 if words[1].isdigit() else moves.index(words[1])
     target = next((int(word) for word in words[2:] if re.fullmatch(r"[+-]?[12]", word)), 0)
@@ -43,10 +49,10 @@ def picks_of(request, choice):
 
 
 def results_in_the_simulator(game, python, rival, player, battles):
-    """(won, lost, decisions of the rival that could not be told) of the player against poke-env's, seats in turn."""
+    """(won, lost, choices of the rival that could not be told, own decisions) of the player; seats in turn."""
     other = subprocess.Popen([python, str(SEAT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     legality, out = Legality(game.spec), StepBuffers.allocate(game.spec, 1)
-    won = lost = untold = 0
+    won = lost = untold = decisions = 0
     try:
         other.stdin.write(rival + "\n")
         game.queue([MatchPlan(i, 77 + i, (External("a"), External("b"))) for i in range(battles)])
@@ -63,6 +69,7 @@ def results_in_the_simulator(game, python, rival, player, battles):
                 read, serial = 0, int(out.serial[0])
             ours, theirs, actions = serial % 2, 1 - serial % 2, np.full((1, 2, 3), IDLE, np.int32)
             if out.acting[0, ours]:
+                decisions += 1
                 at = slice(ours, ours + 1)
                 key = rng.integers(0, 1 << 62, 1).astype(np.uint64)
                 actions[0, ours] = player.decide(out.serial, np.array([ours]), out.obs[0, at], out.mask[0, at], key)[0]
@@ -75,6 +82,7 @@ def results_in_the_simulator(game, python, rival, player, battles):
                 other.stdin.flush()
                 picks = picks_of(request, json.loads(other.stdout.readline()))
                 actions[0, theirs] = IDLE if picks is None else picks
+                untold += picks is None
                 try:
                     legality.check(actions, out.acting[:1], out.mask[:1])
                 except UserError:
@@ -82,5 +90,5 @@ def results_in_the_simulator(game, python, rival, player, battles):
             game.send(out.match[:1], actions)
     finally:
         other.kill()
-        other.wait()
-    return won, lost, untold
+        other.communicate()  # also closes the pipes
+    return int(won), int(lost), untold, decisions
