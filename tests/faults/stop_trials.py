@@ -17,6 +17,7 @@ SMALL = shlex.split(
     "train --game connect4 --num-envs 8 --n-steps 8 --batch-size 64 --trunk [16] --eval.matches 4 --view off "
     "--no-tensorboard --name a --checkpoint-every 256"
 )
+PATIENCE_S = 120.0
 STARTUP = 0.25
 """Share of trials that are stopped before the first rollout is known to be over."""
 
@@ -45,6 +46,7 @@ def main(trials: int, two_shards: int, folder: Path) -> None:
 
 def child(here: Path, shards: int, run) -> int:
     os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background would have it ignored
     os.chdir(here)
     output = os.open("output", os.O_WRONLY | os.O_CREAT)
     os.dup2(output, 1)
@@ -66,7 +68,7 @@ def watch(pid: int, here: Path, number: int, is_early: bool, delay: float) -> di
     time.sleep(delay)
     before, slowness = time.monotonic(), stretch()
     os.kill(pid, number)
-    _, status = os.waitpid(pid, 0)
+    status = ended(pid, before + PATIENCE_S)
     took = time.monotonic() - before
     while members(pid) and time.monotonic() < before + 5 * slowness + took:
         time.sleep(0.05)
@@ -85,6 +87,17 @@ def watch(pid: int, here: Path, number: int, is_early: bool, delay: float) -> di
         "saved": saved.step if saved else 0,
         "output": (here / "output").read_text()[-2000:],
     }
+
+
+def ended(pid: int, deadline: float) -> int:
+    """The status of a child that ended; one that does not end is killed, and the trial fails by its code."""
+    while time.monotonic() < deadline:
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            return status
+        time.sleep(0.005)
+    os.kill(pid, signal.SIGKILL)
+    return os.waitpid(pid, 0)[1]
 
 
 def stretch() -> float:
