@@ -29,6 +29,7 @@ os.environ.update(  # read when Ray is imported or started: loopback, token, no 
     }
 )
 
+from course import Course
 from crew_here import CrewHere
 
 from pvp_ml.cli.league import errand_book
@@ -117,8 +118,6 @@ def test_two_nodes_learn_the_same_bits_and_survive(cluster, training):
                                  CrewHere(version=trained.run.learning.shards._crew.version,
                                           node_version=trained.run.learning.shards._crew.version)))  # fmt: skip
     here.shards.initialise()
-    from test_remote import Course
-
     course = Course(here).go(4)
     assert course.weights.tobytes() == trained.run.learning.trainees["main"].policy.flat.numpy().tobytes()
 

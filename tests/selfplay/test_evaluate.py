@@ -82,11 +82,12 @@ def test_plans_are_paired_and_swapped():
 
 
 def test_scenarios_are_broken_down():
-    report = play("player:random", "player:random", matches=60, scenarios=["all"])
+    report = play("player:random", "player:random", matches=80, scenarios=["all"])
     assert [(t.label, t.matches) for t in report.by_scenario] == [
         ("default", 20),
         ("seat0-starts", 20),
         ("seat1-starts", 20),
+        ("opening", 20),
     ]
     default = play("player:random", "player:random", matches=10)
     assert [(t.label, t.matches) for t in default.by_scenario] == [("default", 10)]

@@ -72,6 +72,7 @@ class MatchEnv(gymnasium.Env[npt.NDArray[np.float32], Any]):
     ) -> None:
         self._host = Host(game, settings, ours=(seat,), opponent=opponent, scenario=scenario, weights=weights)
         self._seat, self.render_mode = seat, render_mode
+        self.metadata = self._host.without_viewer(self.metadata)
         self.observation_space = observation_space(self._host.spec)
         self.action_space = action_space(self._host.spec)
         self._begun = False
@@ -252,6 +253,7 @@ class MatchParallelEnv(ParallelEnv[str, dict[str, Any], Any]):
     ) -> None:
         self._host = Host(game, settings, scenario=scenario, weights=weights)
         self.render_mode = render_mode
+        self.metadata = self._host.without_viewer(self.metadata)
         spec = self._host.spec
         self.possible_agents = [f"seat_{seat}" for seat in range(spec.seats)]
         self.agents: list[str] = []

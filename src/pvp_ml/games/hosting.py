@@ -57,6 +57,11 @@ class Host:
         self._game: VecGame | None = None
         self._serial = 0
 
+    def without_viewer(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """An adapter's metadata for this game: it can be shown to people only where it has a viewer."""
+        modes = [mode for mode in metadata["render_modes"] if mode != "human" or self.type.show is not None]
+        return {**metadata, "render_modes": modes}
+
     def show(self) -> None:
         """Send the match to the game's own viewer."""
         if self.type.show is None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.games.toys.table import RANDOM_BOT, START_SCENARIOS, Rows, TableGame, starters
 from pvp_ml.match import IntArray, StepBuffers, VecGame
-from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Scenario, Signal
+from pvp_ml.spec import Block, Feature, Figure, GameSpec, Head, RewardTerm, Scenario, Signal
 
 COLUMNS, HEIGHT = 7, 6
 CELLS = COLUMNS * HEIGHT
@@ -172,4 +172,5 @@ GAME = GameType(
     status="thoroughly tested",
     symmetric=True,
     scene=scene,
+    figures=(Figure("stones", "a match", ("stones",)),),
 )
