@@ -271,7 +271,7 @@ def test_dharok_is_on_the_page_too_and_friends_can_look_on(page, browser, corner
         room = page.evaluate("JSON.parse(sessionStorage.getItem('own')).room")
         friend = browser.new_page()
         friend.goto(f"{ring.address}#watch={room}")
-        friend.wait_for_function("document.getElementById('status').textContent.startsWith('You look on')")
+        until(friend, "document.getElementById('status').textContent.startsWith('You look on')")
         until(page, "document.getElementById('status').textContent.includes('1 looking on')")
         assert friend.locator("#panel button.move").count() == 0 and friend.is_disabled("#timeline [data-ms='75']")
         friend.close()
