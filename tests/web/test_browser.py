@@ -78,7 +78,7 @@ def begin(page, ring, second="model:GeneralizedNh", **options):
 def until(page, expression):
     """Wait for it from outside: inside the page its own security policy forbids to evaluate text."""
     deadline = time.monotonic() + PATIENCE_MS / 1000
-    while not page.evaluate(expression):
+    while not page.evaluate(f"() => {{ try {{ return {expression} }} catch {{ return false }} }}"):
         assert time.monotonic() < deadline, expression
         page.wait_for_timeout(20)
 
