@@ -15,14 +15,18 @@ def folded(**values):
     signals = np.zeros(len(SPEC.signals), np.float32)
     for k, signal in enumerate(SPEC.signals):
         signals[k] = values.get(signal.name, 0.0)
-    return signals
+    return signals[None]
 
 
 def test_shares_are_of_sums_and_death_counts_losses_only():
     sums = FigureSums(SPEC, NH.figures)
-    sums.add(0, folded(protected_prayer=3, unprotected_prayer=1, specials_used=2, remaining_food_scale=5), WIN)
-    sums.add(0, folded(protected_prayer=1, unprotected_prayer=11, remaining_food_scale=0.5), LOSS)
-    sums.add(1, folded(hit_off_prayer=1, hit_on_prayer=3, attacks=4, damage_generated_on_target_scale=2), LOSS)
+    sums.add(
+        0, folded(protected_prayer=3, unprotected_prayer=1, specials_used=2, remaining_food_scale=5), np.array([WIN])
+    )
+    sums.add(0, folded(protected_prayer=1, unprotected_prayer=11, remaining_food_scale=0.5), np.array([LOSS]))
+    sums.add(
+        1, folded(hit_off_prayer=1, hit_on_prayer=3, attacks=4, damage_generated_on_target_scale=2), np.array([LOSS])
+    )
     first, second = sums.values(0), sums.values(1)
     assert first["correct_prayer"] == pytest.approx(4 / 16)
     assert first["specials"] == pytest.approx(1.0)

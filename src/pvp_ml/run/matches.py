@@ -58,8 +58,8 @@ class MatchMetrics:
 
     def _told(self, seats: Sequence[tuple[Outcome, int]]) -> dict[str, float]:
         sums = FigureSums(self._spec, self._figures, sides=1)
-        for outcome, seat in seats:
-            sums.add(0, outcome.signals[seat], outcome.result[seat])
+        if self._figures:
+            sums.add(0, np.array([o.signals[s] for o, s in seats]), np.array([o.result[s] for o, s in seats]))
         return sums.values(0)
 
 

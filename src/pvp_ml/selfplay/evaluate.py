@@ -248,9 +248,16 @@ class _Table:
             for seat, owner in enumerate(side):
                 self._sums.signals[owner] += folded[seat]
                 self._sums.seats[owner] += 1
-                for label in (self._total.label, plan.scenario):
-                    sums = self._told.setdefault(label, FigureSums(self._spec, self._figures))
-                    sums.add(owner, folded[seat], int(out.result[i, seat]))
+                if self._figures:
+                    self._tell(owner, plan.scenario, folded[seat : seat + 1], out.result[i, seat : seat + 1])
+
+    def _tell(
+        self, owner: int, scenario: str, signals: npt.NDArray[np.float32], result: npt.NDArray[np.integer]
+    ) -> None:
+        for label in (self._total.label, scenario):
+            if label not in self._told:
+                self._told[label] = FigureSums(self._spec, self._figures)
+            self._told[label].add(owner, signals, result)
 
     def _sides(self, plan: MatchPlan) -> list[int]:
         """Seat → contestant, bots included: seatings follow each other serial by serial."""

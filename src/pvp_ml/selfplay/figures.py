@@ -30,11 +30,11 @@ class FigureSums:
         self._always = np.array([figure.when == "always" for figure in figures], np.bool_)
         self._parts = np.zeros((2, sides, len(figures)))
 
-    def add(self, side: int, signals: npt.NDArray[np.float32], result: int) -> None:
-        """One seat's match: its folded signals [K] and its result."""
-        counts = self._always | (self._only == result)
-        self._parts[0, side] += counts * (self._of @ signals)
-        self._parts[1, side] += counts * (self._over @ signals + self._per_match)
+    def add(self, side: int, signals: npt.NDArray[np.float32], results: npt.NDArray[np.integer]) -> None:
+        """Matches of seats of that side: their folded signals [n,K] and results [n]."""
+        counts = self._always | (self._only == results[:, None])
+        self._parts[0, side] += (counts * (signals @ self._of.T)).sum(0)
+        self._parts[1, side] += (counts * (signals @ self._over.T + self._per_match)).sum(0)
 
     def values(self, side: int) -> dict[str, float]:
         """Figure → value, without those that nothing was counted for."""
