@@ -143,6 +143,24 @@ def test_nothing_depends_on_the_order_within_a_batch(results, random):
     assert recorded(False) == recorded(True)
 
 
+def test_elo_ratings_by_hand_and_a_change_of_system_starts_afresh():
+    league = League(rating_system="elo")
+    league.add(entry(1))
+    rival = entry(1).content_hash
+    assert league.belief(MAIN).mu == league.belief(rival).mu == 1000.0
+    league.book(MAIN, rival, 1.0)
+    assert (league.belief(MAIN).mu, league.belief(rival).mu) == (1008.0, 992.0)
+    league.book(MAIN, rival, 0.5)
+    expected = 1.0 / (1.0 + 10.0 ** (-16.0 / 400.0))
+    assert league.belief(MAIN).mu == pytest.approx(1008.0 + 16.0 * (0.5 - expected))
+    assert League.from_json(league.to_json()) == league
+    league.use_ratings("elo")
+    assert league.belief(MAIN).mu > 1000.0
+    league.use_ratings("openskill")
+    assert league.belief(MAIN).mu == 25.0
+    assert league.score(MAIN, rival).matches == 2, "results outlive their ratings"
+
+
 def test_player_keys_name_everybody_differently():
     keys = {player_key(o) for o in (Live("main"), Live("exploiter"), Member("ab"), Bot("x"))}
     assert len(keys) == 4

@@ -21,7 +21,6 @@ from pvp_ml.games import registry
 from pvp_ml.run.checkpoint_facts import read_league
 from pvp_ml.selfplay.evaluate import find_contestant
 from pvp_ml.selfplay.league import MAIN, League
-from pvp_ml.selfplay.ratings import Belief
 from pvp_ml.selfplay.tally import Tally
 from pvp_ml.selfplay.tournament import Tournament, pairs, play_tournament, rate_pairs
 
@@ -118,11 +117,12 @@ def _print_members(league: League, players: list[str], names: list[str]) -> None
     table = Table("player", "kind", "joined at", "quality", "rating", "±", "main makes", box=box.SIMPLE_HEAD)
     kinds = {m.key: m for m in league.members}
     for player, name in zip(players, names, strict=True):
-        belief, member, score = league.ratings.get(player, Belief()), kinds.get(player), league.score(MAIN, player)
+        belief, member, score = league.belief(player), kinds.get(player), league.score(MAIN, player)
         what = member.kind if member else "trainee" if player == MAIN else "scripted"
         joined, quality = (f"{member.steps:,}", f"{member.quality:.3f}") if member else ("", "")
         made = f"{score.points / score.matches:.0%} of {score.matches}" if score.matches else ""
-        table.add_row(name, what, joined, quality, f"{belief.mu:.1f}", f"{2 * belief.sigma:.1f}", made)
+        spread = f"{2 * belief.sigma:.1f}" if belief.sigma else ""
+        table.add_row(name, what, joined, quality, f"{belief.mu:.1f}", spread, made)
     Console().print(table)
 
 

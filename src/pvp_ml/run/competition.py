@@ -38,7 +38,7 @@ class Competition:
         self, spec: GameSpec, config: SelfPlayConfig, scenarios: dict[str, float], folder: Path, seed: int
     ) -> None:
         self.config = config
-        self.league = League(config.league_size, config.quality_learning_rate)
+        self.league = League(config.league_size, config.quality_learning_rate, rating_system=config.rating)
         self.members = MemberFolder(folder / "league", spec.interface)
         self.hunts = {name: Hunt() for name in config.exploiters}
         self._spec = spec
@@ -98,6 +98,7 @@ class Competition:
         """Continue from `state`; members whose file is gone or rotten are named and left out."""
         self.league = League.from_json(state["league"])
         self.league.size, self.league.learning_rate = self.config.league_size, self.config.quality_learning_rate
+        self.league.use_ratings(self.config.rating)
         self.hunts |= {name: Hunt(**hunt) for name, hunt in state["hunts"].items() if name in self.hunts}
         for entry in list(self.league.members):
             try:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from pvp_ml.errors import UserError
 from pvp_ml.match import Bot, Live, Member, Occupant, Scripted
 from pvp_ml.selfplay.lanes import Outcome
-from pvp_ml.selfplay.ratings import Belief, rate_match
+from pvp_ml.selfplay.ratings import START, Belief, RatingSystem, rate_match
 
 Kind = Literal["past", "exploiter", "target", "latest", "frozen"]
 Weighting = Literal["hard", "even", "linear"]
@@ -74,6 +74,7 @@ class League:
     members: list[Entry] = field(default_factory=list)
     payoff: dict[str, dict[str, Score]] = field(default_factory=dict)
     ratings: dict[str, Belief] = field(default_factory=dict)
+    rating_system: RatingSystem = "openskill"
 
     def add(self, entry: Entry) -> None:
         """Take a member in at the highest quality; the same policy twice is taken once.
@@ -85,7 +86,7 @@ class League:
             return
         top = max((m.quality for m in self.members if m.kind in ("past", "exploiter")), default=1.0)
         self.members.append(replace(entry, quality=top))
-        self.ratings.setdefault(entry.key, self.ratings.get(MAIN, Belief()))
+        self.ratings.setdefault(entry.key, self.belief(MAIN))
         while len(self.of_kind("past", "exploiter")) > self.size:
             self.members.remove(self._least_missed())
 
@@ -155,7 +156,7 @@ class League:
             score.wins += made == 1.0
             score.ties += made == 0.5
             score.losses += made == 0.0
-        beliefs = rate_match(self.ratings.get(first, Belief()), self.ratings.get(second, Belief()), points)
+        beliefs = rate_match(self.belief(first), self.belief(second), points, self.rating_system)
         self.ratings[first], self.ratings[second] = beliefs
         if MAIN in (first, second) and points == (1.0 if first == MAIN else 0.0):
             self._lower_quality(second if first == MAIN else first, met or self._chances_of_meeting())
@@ -171,6 +172,16 @@ class League:
                 self.members[i] = replace(member, quality=member.quality - step)
                 return
 
+    def belief(self, player: str) -> Belief:
+        """The player's rating, or the one that everybody starts with."""
+        return self.ratings.get(player, START[self.rating_system])
+
+    def use_ratings(self, system: RatingSystem) -> None:
+        """Rate by this system from now on; points of another system mean nothing in it, so a change starts afresh."""
+        if system != self.rating_system:
+            self.rating_system = system
+            self.ratings = {}
+
     def table(self, players: list[str]) -> npt.NDArray[np.float64]:
         """points[i,j] that player i made against player j."""
         return np.array([[self.score(a, b).points if a != b else 0.0 for b in players] for a in players])
@@ -185,6 +196,7 @@ class League:
             "members": [asdict(member) for member in self.members],
             "payoff": {a: {b: [s.wins, s.ties, s.losses] for b, s in row.items()} for a, row in self.payoff.items()},
             "ratings": {key: [belief.mu, belief.sigma] for key, belief in self.ratings.items()},
+            "rating_system": self.rating_system,
         }
 
     @classmethod
@@ -196,6 +208,7 @@ class League:
             members=[Entry(**member) for member in data["members"]],
             payoff={a: {b: Score(*s) for b, s in row.items()} for a, row in data["payoff"].items()},
             ratings={key: Belief(*belief) for key, belief in data["ratings"].items()},
+            rating_system=data.get("rating_system", "openskill"),  # older leagues had no choice
         )
 
 

@@ -20,6 +20,7 @@ from pvp_ml.rl.schedule import Constant, Progress, Schedule, Within
 from pvp_ml.selfplay.exploiters import ExploiterConfig
 from pvp_ml.selfplay.league import MAIN, Entry, League, Weighting
 from pvp_ml.selfplay.plans import LineupMix
+from pvp_ml.selfplay.ratings import RatingSystem
 from pvp_ml.spec import GameSpec
 
 Share = Annotated[Schedule, Within(0.0, 1.0)]
@@ -81,6 +82,7 @@ class SelfPlayConfig(BaseModel):
         1_000_000, description="steps after which the main policy joins the league; 0 = never"
     )
     quality_learning_rate: Annotated[float, Field(gt=0)] = Field(0.01, description="η of the league's quality rule")
+    rating: RatingSystem = Field("openskill", description="online ratings of the league: openskill, or elo (K = 16)")
     exploiters: dict[str, ExploiterConfig] = Field({}, description="name → a trainee that hunts the main one")
 
     def mixture(self) -> dict[str, OpponentConfig]:

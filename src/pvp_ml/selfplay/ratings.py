@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +18,14 @@ SCALE = 400.0 / math.log(10.0)
 """Elo points per natural unit of log-odds."""
 
 ANCHOR_RATING = 1000.0
+RatingSystem = Literal["openskill", "elo"]
 FloatMatrix = npt.NDArray[np.float64]
 _model = BradleyTerryFull()
 
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """An online rating: mean and deviation in openskill's units."""
+    """An online rating: mean and deviation in openskill's units, or Elo points without a deviation."""
 
     mu: float = 25.0
     sigma: float = 25.0 / 3.0
@@ -35,8 +36,17 @@ class Belief:
         return self.mu - 3.0 * self.sigma
 
 
-def rate_match(first: Belief, second: Belief, points: float) -> tuple[Belief, Belief]:
+START: dict[RatingSystem, Belief] = {"openskill": Belief(), "elo": Belief(ANCHOR_RATING, 0.0)}
+"""What is believed of a player that has not played."""
+
+
+def rate_match(
+    first: Belief, second: Belief, points: float, system: RatingSystem = "openskill"
+) -> tuple[Belief, Belief]:
     """Both beliefs after a match in which the first made `points` (1 win, ½ tie, 0 loss)."""
+    if system == "elo":
+        ratings = elo(first.mu, second.mu, points)
+        return Belief(ratings[0], 0.0), Belief(ratings[1], 0.0)
     teams = [[_model.rating(mu=b.mu, sigma=b.sigma)] for b in (first, second)]
     ranks = [1.0, 1.0] if points == 0.5 else [1.0, 2.0] if points > 0.5 else [2.0, 1.0]
     rated: Any = _model.rate(teams, ranks=ranks)
