@@ -1,15 +1,12 @@
-"""Pay for unusual sights, and noise on chosen features."""
+"""Pay for unusual sights."""
 
 import numpy as np
 import pytest
-from specimens import block_interface, plain_heads, plain_interface, random_policy
+from specimens import plain_heads, random_policy
 
-from pvp_ml.errors import UserError
 from pvp_ml.network import NetworkConfig
-from pvp_ml.rl.novelty import add_novelty, noise_deviations, novelty
-from pvp_ml.rl.ppo import PpoConfig
+from pvp_ml.rl.novelty import add_novelty, novelty
 from pvp_ml.rl.rollout import Rollout, RolloutShape
-from pvp_ml.rl.schedule import Progress
 from pvp_ml.spec import Block, Feature, Interface
 
 
@@ -42,17 +39,3 @@ def test_a_step_is_paid_for_what_it_led_to_but_not_across_matches():
     assert add_novelty(rollout, 1, policy, 0.5) == 0.0
     policy.normalizer["obs/count"][:] = 0.0
     assert add_novelty(rollout, 0, policy, 0.5) == 0.0
-
-
-def test_noise_names_features_and_refuses_ids_and_unknown_names():
-    interface = plain_interface(plain_heads(2), 3)
-    config = PpoConfig.model_validate({"observation_noise": {"f1": 0.5}})
-    assert noise_deviations(interface, config, Progress()).tolist() == [0, 0.5, 0]
-    assert noise_deviations(interface, PpoConfig(), Progress()) is None
-    blocks = block_interface(plain_heads(2))
-    repeated = noise_deviations(blocks, PpoConfig.model_validate({"observation_noise": {"boost": 1.0}}), Progress())
-    assert repeated.sum() == 3.0
-    with pytest.raises(UserError, match="did you mean 'boost'"):
-        noise_deviations(blocks, PpoConfig.model_validate({"observation_noise": {"bost": 1.0}}), Progress())
-    with pytest.raises(UserError, match="is an id"):
-        noise_deviations(blocks, PpoConfig.model_validate({"observation_noise": {"move1": 1.0}}), Progress())

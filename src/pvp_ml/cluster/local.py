@@ -28,6 +28,7 @@ from pvp_ml.cluster.memory import Segment, TraineeMemory, fill_statistics, lay_o
 from pvp_ml.cluster.shards import Piece, ShardLostError, draw_weights
 from pvp_ml.errors import UserError
 from pvp_ml.match import FloatArray
+from pvp_ml.rl.conduct import is_plain
 from pvp_ml.rl.normalize import Moments
 from pvp_ml.rl.policy import Policy
 from pvp_ml.rl.ppo import LossWeights
@@ -117,8 +118,8 @@ class LocalShards:
     def collect(self, progress: Progress) -> list[Report]:
         """A rollout from every shard, under the schedules of this moment."""
         self.call("set_rewards", progress)
-        if any(trainee.ppo.observation_noise for trainee in self.blueprint.trainees):
-            self.call("set_noise", progress)
+        if not all(is_plain(trainee.ppo) for trainee in self.blueprint.trainees):
+            self.call("set_conduct", progress)
         return self.call("collect")
 
     def matches_collected(self) -> int:

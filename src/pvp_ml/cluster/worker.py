@@ -25,6 +25,7 @@ from pvp_ml.cluster.orders import Arrays, Delivery, Facts, Order, hash_of, membe
 from pvp_ml.errors import UserError
 from pvp_ml.forward import Actor
 from pvp_ml.match import Member
+from pvp_ml.rl.conduct import is_plain
 from pvp_ml.selfplay.shard import Shard
 from pvp_ml.spec import GameSpec
 
@@ -114,7 +115,7 @@ class RolloutWorker:
             fill_statistics(memory, network, interface)
         self._members = OfferedMembers(spec, self._fetch)
         self._is_privileged = any(trainee.network.privileged for trainee in plan.trainees)
-        self._is_noisy = any(trainee.ppo.observation_noise for trainee in plan.trainees)
+        self._is_plain = all(is_plain(trainee.ppo) for trainee in plan.trainees)
         self._shard = plan.build(self._rank, self._memories, decode(self._mix), self._members)
         return self._facts(spec), []
 
@@ -141,8 +142,8 @@ class RolloutWorker:
             self._members.keep(members_of(order.mix) | playing)
         shard.use_mix(order.mix)
         shard.set_rewards(order.progress)
-        if self._is_noisy:
-            shard.set_noise(order.progress)
+        if not self._is_plain:
+            shard.set_conduct(order.progress)
         report = shard.collect()
         delivery = Delivery(order.number, report, shard.drawn(), self._fetches)
         return delivery, pack_rollout(shard.collector.rollout, self._is_privileged)

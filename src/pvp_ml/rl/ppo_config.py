@@ -75,6 +75,13 @@ class PpoConfig(BaseModel):
     observation_noise: dict[str, NonNegative] = Field(
         {}, description="feature → deviation of the normal noise added to what the trainee sees of it, in its own unit"
     )
+    forbidden: dict[str, tuple[str, ...]] = Field(
+        {}, description="head → choices that the trainee may not take while it learns"
+    )
+    greedy_chance: Share = Field(
+        Constant(0.0),
+        description="chance of each decision in training that it is the likeliest choice, not a drawn one",
+    )
     device: Device = Field("auto", description="where gradients are computed; auto = a GPU if torch finds one")
     precision: Precision = Field(
         "auto", description="mixed = matrix products in bfloat16; auto = mixed on a GPU that can, else full"

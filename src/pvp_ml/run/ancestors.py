@@ -142,6 +142,22 @@ def _noise(value: Any, given: Given) -> Settings:
     return nest(("ppo", "observation_noise"), deviations)
 
 
+def _forbidden(value: Any, given: Given) -> Settings:
+    """A flag per choice of every head, in order; here the choices are named."""
+    if value is None:
+        return {}
+    heads = given.spec.heads
+    flags = list(value) if isinstance(value, list | tuple) else []
+    wanted = sum(head.size for head in heads)
+    if len(flags) != wanted or any(flag not in (0, 1) for flag in flags):
+        raise UserError(
+            f"action-mask-override: not a list of {wanted} flags, 0 or 1", "or name choices in ppo.forbidden"
+        )
+    left = iter(flags)
+    forbidden = {head.name: [choice for choice in head.choices if not next(left)] for head in heads}
+    return nest(("ppo", "forbidden"), {name: choices for name, choices in forbidden.items() if choices})
+
+
 SHARES = ("self", "past", "target", "latest")
 
 
@@ -251,11 +267,9 @@ TRAINER: dict[str, Turn] = {
     "env-kwargs": _env_kwargs,
     "remote-env-host": _remote,
     "remote-env-port": _remote,
-    "action-mask-override": _only((None,), "a mask over the game's own is not read",
-                                  "what is legal is a setting of the game, such as env.allow_smite"),
+    "action-mask-override": _forbidden,
     "noise-generator": _noise,
-    "eps-greedy": _only((0, 0.0), "a learner that acts greedily in some batches is not read",
-                        "opponents may be greedy: self_play.opponents.NAME.greedy"),
+    "eps-greedy": _to("ppo", "greedy_chance"),
     "self-play-percent": _share,
     "past-self-play-percent": _share,
     "target-self-play-percent": _share,

@@ -14,14 +14,15 @@ import numpy.typing as npt
 
 from pvp_ml.errors import UserError
 from pvp_ml.forward import Actor
-from pvp_ml.match import IDLE, FloatArray, StepBuffers, VecGame
+from pvp_ml.match import IDLE, BoolArray, FloatArray, StepBuffers, VecGame
 from pvp_ml.network import NetworkConfig
+from pvp_ml.rl.conduct import Conduct, restrict
 from pvp_ml.rl.kernels_gae import ENDED, TRUNCATED, VOID
 from pvp_ml.rl.rewards import RewardMixer
 from pvp_ml.rl.rollout import NOBODY, Rollout, RolloutShape
 from pvp_ml.sampling import Choice
 from pvp_ml.selfplay.deciders import Deciders
-from pvp_ml.selfplay.handicaps import blur, idle_when_late, normal_noise
+from pvp_ml.selfplay.handicaps import blur, chance, idle_when_late, normal_noise
 from pvp_ml.selfplay.inspection import Inspector, LyingGameError
 from pvp_ml.selfplay.kernels_lanes import row_keys
 from pvp_ml.selfplay.lanes import Lanes, Outcome
@@ -66,15 +67,15 @@ class Collector:
         self._buffers = [self._view(t) for t in range(steps + 2)]
         self._keys = np.zeros((m, spec.seats), np.uint64)
         self._value = np.zeros(m * spec.seats, np.float32)
-        self._blurred: dict[int, FloatArray] = {}
+        self._conducts: dict[int, Conduct] = {}
         self.is_started = False
 
-    def see_through(self, trainee: str, deviation: FloatArray | None) -> None:
-        """Add normal noise of these deviations [D] to what a trainee sees, from now on; None = see clearly."""
+    def behave(self, trainee: str, conduct: Conduct | None) -> None:
+        """How a trainee sees and acts from now on; None = clearly, freely, by drawing."""
         slot = self.deciders.trainees.index(trainee)
-        self._blurred.pop(slot, None)
-        if deviation is not None:
-            self._blurred[slot] = deviation
+        self._conducts.pop(slot, None)
+        if conduct is not None:
+            self._conducts[slot] = conduct
 
     def _view(self, t: int) -> StepBuffers:
         """Buffers through which the game writes index t of the rollout."""
@@ -148,7 +149,7 @@ class Collector:
         first = int(lanes.slot.flat[0])
         if first >= 0 and r.acting[t].all() and (lanes.slot == first).all():
             decider = self.deciders[first]
-            if isinstance(decider, Actor) and is_forgetful(decider.network) and not self._blurred:
+            if isinstance(decider, Actor) and is_forgetful(decider.network) and not self._conducts:
                 self._act(t, first, None)
                 return
         r.actions[t][lanes.slot < 0] = IDLE
@@ -183,8 +184,9 @@ class Collector:
         out = Choice.allocate(decider.heads, len(rows))
         is_live = slot < len(self.deciders.trainees)
         part = self._value[: len(rows)] if is_live else None
-        if slot in self._blurred:
-            obs[rows] += self._blurred[slot] * normal_noise(keys[rows], obs.shape[1])
+        quiet = greedy[rows]
+        if slot in self._conducts:
+            quiet = self._conduct(self._conducts[slot], rows, obs, mask, quiet)
         newest = obs[rows] if is_live else blur(decider, obs[rows], self.lanes.noise.reshape(-1)[rows], keys[rows])
         recall = self.lanes.recall
         seen, memory = recall.stacked(decider.network, rows, newest), recall.memory(decider.network, rows)
@@ -192,7 +194,7 @@ class Collector:
             r.past[t].reshape(len(obs), -1)[rows] = seen[:, obs.shape[1] :]
             if memory is not None:
                 r.memory[t].reshape(len(obs), -1)[rows] = memory
-        empty = decider.act(seen, mask[rows], keys[rows], greedy[rows], out, part, privileged[rows], memory)
+        empty = decider.act(seen, mask[rows], keys[rows], quiet, out, part, privileged[rows], memory)
         self._refuse_empty(empty, rows)
         recall.decided(decider.network, rows, newest, memory)
         if not is_live:
@@ -200,6 +202,17 @@ class Collector:
         actions[rows] = out.actions
         if part is not None:
             log_prob[rows], value[rows], mask[rows] = out.log_prob, part, out.legal
+
+    def _conduct(
+        self, conduct: Conduct, rows: npt.NDArray[np.intp], obs: FloatArray, mask: BoolArray, greedy: BoolArray
+    ) -> BoolArray:
+        """Change what these rows of obs and mask hold, for learning too; returns which of the rows [B] are greedy."""
+        keys = self._keys.reshape(-1)[rows]
+        if conduct.deviation is not None:
+            obs[rows] += conduct.deviation * normal_noise(keys, obs.shape[1])
+        if conduct.allowed is not None:
+            mask[rows] = restrict(self.spec.interface, mask[rows], conduct.allowed)
+        return greedy | chance(conduct.greedy, keys)
 
     def _refuse_empty(self, empty: int, rows: npt.NDArray[np.intp]) -> None:
         if empty >= 0:

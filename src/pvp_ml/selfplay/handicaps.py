@@ -1,14 +1,15 @@
-"""What makes an opponent more human: it reacts late, and it sees less exactly. Decided per row and step by its key."""
+"""What makes a player more human: it reacts late, and it sees less exactly. Decided per row and step by its key."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from pvp_ml.forward import Actor, Keys
-from pvp_ml.match import IDLE, FloatArray, IntArray
+from pvp_ml.match import IDLE, BoolArray, FloatArray, IntArray
 from pvp_ml.players import uniform
 
 _DELAY_SALT = np.uint64(0xD1B54A32D192ED03)
+_GREEDY_SALT = np.uint64(0xA0761D6478BD642F)
 _NOISE_SALT = np.uint64(0x8CB92BA72F3D8DD7)
 
 
@@ -16,6 +17,13 @@ def idle_when_late(actions: IntArray, delay: FloatArray, keys: Keys) -> None:
     """Rows [B,H] become IDLE with the chance `delay` [B]."""
     if delay.any():
         actions[uniform(keys ^ _DELAY_SALT, 1)[:, 0] < delay] = IDLE
+
+
+def chance(share: float, keys: Keys) -> BoolArray:
+    """[B] True with the chance `share`."""
+    if share <= 0.0:
+        return np.zeros(len(keys), np.bool_)
+    return np.asarray(uniform(keys ^ _GREEDY_SALT, 1)[:, 0] < share)
 
 
 def normal_noise(keys: Keys, width: int) -> FloatArray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pvp_ml.rl.novelty import noise_deviations
+from pvp_ml.rl.conduct import conduct
 from pvp_ml.rl.schedule import Progress
 from pvp_ml.selfplay.collector import Collector, Report
 from pvp_ml.selfplay.gradients import RowLearner, TraineeShare
@@ -34,11 +34,10 @@ class Shard(RowLearner):
         """Read the reward weights' schedules."""
         self.collector.mixer.set(progress)
 
-    def set_noise(self, progress: Progress) -> None:
-        """Read the schedules of the noise on what trainees see."""
+    def set_conduct(self, progress: Progress) -> None:
+        """Read the schedules of how trainees see and act."""
         for share in self.shares.values():
-            deviation = noise_deviations(share.policy.interface, share.config, progress)
-            self.collector.see_through(share.name, deviation)
+            self.collector.behave(share.name, conduct(share.policy.interface, share.config, progress))
 
     def refresh(self) -> None:
         """Observation statistics changed."""
