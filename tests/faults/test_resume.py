@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from threading import Timer
 
@@ -78,14 +79,23 @@ def test_a_run_resumes_with_another_number_of_shards(tmp_path):
 
 
 class Death:
-    """A metrics sink that ends its process at a random instant after a given rollout, as a power cut would."""
+    """A metrics sink that ends its process at a random instant after a given rollout, as a power cut would.
+
+    On a slow machine the instant may come late; the rollout after the next waits for it, so that it always comes.
+    """
 
     def __init__(self, rollout: int, delay_s: float) -> None:
         self.rollout, self.delay_s = rollout, delay_s
+        self.seen = 0
 
     def write(self, point: Point) -> None:
-        if point.rollouts == self.rollout:
+        if point.rollouts < self.rollout:
+            return
+        self.seen += 1
+        if self.seen == 1:
             Timer(self.delay_s, os.kill, (os.getpid(), signal.SIGKILL)).start()
+        elif self.seen == 2:
+            time.sleep(60.0)
 
     def close(self) -> None:
         pass
