@@ -95,3 +95,35 @@ def test_a_killed_trainer_leaves_no_child_and_no_memory(tmp_path):
             break
         time.sleep(0.2)
     assert not leftovers(trainer.pid)
+
+
+def test_an_interrupt_while_shards_are_opened_leaves_no_child_and_no_memory(tmp_path, monkeypatch):
+    """Ctrl-C can come between any two lines; here it comes once all workers and the memory are there."""
+    opened = []
+
+    def interrupt(worker, timeout_s):
+        opened.append(worker.process)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(local._Worker, "answer", interrupt)
+    config = load_config("", [*FLAGS, "--run.directory", str(tmp_path)], tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        Run(config, RunStore(tmp_path, "r"), Tracker())
+    assert len(opened) == 1
+    assert not opened[0].is_alive()
+    assert not list(Path("/dev/shm").glob(f"pvp-ml-{os.getpid()}-*.mem"))
+
+
+def test_a_run_that_cannot_be_made_leaves_no_child_and_no_memory(tmp_path, monkeypatch):
+    shards = []
+
+    def fail(self):
+        shards.append(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(local.LocalShards, "initialise", fail)
+    config = load_config("", [*FLAGS, "--run.directory", str(tmp_path)], tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        Run(config, RunStore(tmp_path, "r"), Tracker())
+    assert shards[0]._workers == {}
+    assert not list(Path("/dev/shm").glob(f"pvp-ml-{os.getpid()}-*.mem"))

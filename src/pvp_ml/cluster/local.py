@@ -90,20 +90,26 @@ class LocalShards:
         self.count = blueprint.shards
         self._mix = mix
         self._members = members
+        self._text = blueprint.model_dump_json()
+        self._segment: Segment | None = None
+        self._workers: dict[int, _Worker] = {}
+        self.wait_seconds = 0.0
         shapes = blueprint.shapes(self.spec)
         size = memory_bytes(shapes, self.count)
-        self._segment = Segment.create(size) if self.count > 1 else None
-        buffer = self._segment.buffer if self._segment else bytearray(size)
-        self.memories: list[TraineeMemory] = lay_out(buffer, shapes, self.count)
-        for memory, (network, interface) in zip(self.memories, shapes, strict=True):
-            fill_statistics(memory, network, interface)
-        self._text = blueprint.model_dump_json()
-        self._workers = {rank: self._spawn(rank) for rank in range(1, self.count)}
-        folder = MemberFolder(Path(members), self.spec.interface)
-        self.own: Shard = blueprint.build(0, self.memories, mix, folder)
-        for worker in self._workers.values():
-            worker.answer(START_TIMEOUT_S)
-        self.wait_seconds = 0.0
+        try:
+            self._segment = Segment.create(size) if self.count > 1 else None
+            buffer = self._segment.buffer if self._segment else bytearray(size)
+            self.memories: list[TraineeMemory] = lay_out(buffer, shapes, self.count)
+            for memory, (network, interface) in zip(self.memories, shapes, strict=True):
+                fill_statistics(memory, network, interface)
+            for rank in range(1, self.count):
+                self._workers[rank] = self._spawn(rank)
+            self.own: Shard = blueprint.build(0, self.memories, mix, MemberFolder(Path(members), self.spec.interface))
+            for worker in self._workers.values():
+                worker.answer(START_TIMEOUT_S)
+        except BaseException:  # Ctrl-C too: nobody else knows the memory and the processes yet
+            self._free()
+            raise
 
     def policies(self) -> dict[str, Policy]:
         """The trainees' policies on the shared memory."""
@@ -234,13 +240,16 @@ class LocalShards:
 
     def close(self) -> None:
         """Stop the workers and free the memory; safe to call twice."""
+        self._free()
+        self.own.collector.game.close()
+
+    def _free(self) -> None:
         for worker in self._workers.values():
             with contextlib.suppress(OSError):
                 worker.pipe.close()
         for worker in self._workers.values():
             worker.stop(3.0)
         self._workers = {}
-        self.own.collector.game.close()
         if self._segment:
             self._segment.remove()
 

@@ -51,9 +51,13 @@ class Segment:
         directory = _directory(size)
         remove_orphans(Path(directory or tempfile.gettempdir()))
         handle, name = tempfile.mkstemp(prefix=f"pvp-ml-{os.getpid()}-", suffix=".mem", dir=directory)
-        os.ftruncate(handle, size)
-        os.close(handle)
-        return cls(Path(name), size)
+        try:
+            os.ftruncate(handle, size)
+            os.close(handle)
+            return cls(Path(name), size)
+        except BaseException:  # Ctrl-C too
+            Path(name).unlink(missing_ok=True)
+            raise
 
     def remove(self) -> None:
         """Remove the file; what is mapped stays valid until its process ends."""

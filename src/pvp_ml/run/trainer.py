@@ -95,9 +95,13 @@ class Run:
         scenarios = dict(config.env.scenarios)
         self.competition = Competition(self.spec, config.self_play, scenarios, self.store.path, config.run.seed)
         shards = open_shards(config, self.competition.mix(self.progress), self.competition.members.path)
-        self.learning = Learning(shards)
-        shards.initialise()
-        self._matches = MatchMetrics(self.spec, config.env.type.figures)
+        try:
+            self.learning = Learning(shards)
+            shards.initialise()
+            self._matches = MatchMetrics(self.spec, config.env.type.figures)
+        except BaseException:  # Ctrl-C too: a run that was not made cannot be closed
+            shards.close()
+            raise
 
     def resume(self, start: Start | None = None) -> bool:
         """Continue from a checkpoint, by default this run's newest; False when it begins from scratch."""
