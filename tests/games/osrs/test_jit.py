@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import llvmlite.binding as llvm
+import numba
+
 from pvp_ml.games.osrs import jit
 
 
@@ -35,3 +38,26 @@ def test_kernels_leave_numbas_own_cache_setting_alone():
     before = numba.config.CACHE_DIR
     jit.kernel(lambda x: x)
     assert before == numba.config.CACHE_DIR
+
+
+def test_what_an_entry_calls_is_private_to_it(monkeypatch):
+    """A recursive function stays a function, so that its linkage can be seen."""
+
+    @numba.njit
+    def count(n):
+        return n if n < 2 else count(n - 1) + count(n - 2)
+
+    @numba.njit
+    def entry(n):
+        return count(n) + 1
+
+    def linkages():
+        functions = entry.overloads[entry.signatures[0]].library._final_module.functions
+        return {f.linkage for f in functions if "count" in f.name and "osrs" in f.name and not f.is_declaration}
+
+    entry(5)
+    assert linkages() == {llvm.Linkage.linkonce_odr}
+    monkeypatch.setattr(jit, "ENTRIES", ("test_what_an_entry_calls_is_private_to_it.<locals>.entry",))
+    entry.recompile()
+    assert entry(5) == 6
+    assert linkages() == {llvm.Linkage.internal}

@@ -20,6 +20,11 @@ import numba
 from numba import njit
 
 HERE = Path(__file__).parent
+ENTRIES = ("step_rows", "show_rows")
+"""Kernels that Python calls every step."""
+
+OURS = "osrs"
+"""Part of the linker's name of every kernel of this package."""
 
 
 def user_cache_dir() -> Path:
@@ -89,6 +94,31 @@ def _compile(function: Callable[..., Any], **options: bool) -> Any:
         return njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     finally:
         numba.config.CACHE_DIR = before
+
+
+def _optimise_entries_as_a_whole() -> None:
+    """What an entry kernel calls becomes private to it, so that LLVM may drop arguments that nobody reads.
+
+    numba links called kernels so that others could call them, too. Then each call passes all of a row view, which is
+    seven arguments, and a tick makes dozens of calls: a third of the time. Only our own entries are touched. numba has
+    no option for it; should its internals move, kernels are as correct and slower, and a test says so.
+    """
+    import llvmlite.binding as llvm
+    from numba.core.codegen import CPUCodeLibrary
+
+    optimise = CPUCodeLibrary._optimize_final_module
+
+    def optimise_as_a_whole(library: Any) -> None:
+        for function in library._final_module.functions if library.name in ENTRIES else ():
+            if OURS in function.name and function.linkage == llvm.Linkage.linkonce_odr:
+                function.linkage = llvm.Linkage.internal
+        optimise(library)
+
+    CPUCodeLibrary._optimize_final_module = optimise_as_a_whole
+
+
+if not numba.config.DISABLE_JIT:
+    _optimise_entries_as_a_whole()
 
 
 def _prefetching() -> Callable[..., None]:
