@@ -111,6 +111,7 @@ def _optimise_entries_as_a_whole() -> None:
     def optimise_as_a_whole(library: Any) -> None:
         for function in library._final_module.functions if library.name in ENTRIES else ():
             if OURS in function.name and function.linkage == llvm.Linkage.linkonce_odr:
+                function.name += f".{library.name}"  # the loader would take it for the one that others call
                 function.linkage = llvm.Linkage.internal
         optimise(library)
 
