@@ -1,11 +1,16 @@
 """Where compiled kernels are kept."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import llvmlite.binding as llvm
 import numba
+import numpy as np
 
+from pvp_ml.games import registry
 from pvp_ml.games.osrs import jit
+from pvp_ml.match import External, MatchPlan, StepBuffers
 
 
 def test_cache_folder_carries_the_hash_of_the_sources(monkeypatch, tmp_path):
@@ -61,3 +66,35 @@ def test_what_an_entry_calls_is_private_to_it(monkeypatch):
     entry.recompile()
     assert entry(5) == 6
     assert linkages() == {llvm.Linkage.internal}
+
+
+LATER = """
+import sys
+import numpy as np
+from pvp_ml.games import registry
+from pvp_ml.match import StepBuffers
+
+game_type = registry.find("nh")
+game = game_type.build(registry.configure(game_type, {"max_ticks": 3}), 4)
+out = StepBuffers.allocate(game.spec, 4)
+game.restore(open(sys.argv[1], "rb").read())
+for _ in range(8):
+    game.step(np.full((4, 2, 12), -1, np.int32), out)
+print(out.serial.tolist(), float(out.obs.sum()))
+"""
+
+
+def test_kernels_work_in_whatever_order_they_are_loaded(tmp_path):
+    """A resumed run steps before it starts a match; both ways give the same."""
+    kind = registry.find("nh")
+    game = kind.build(registry.configure(kind, {"max_ticks": 3}), 4)
+    out = StepBuffers.allocate(game.spec, 4)
+    game.queue([MatchPlan(i, i, (External("a"), External("b")), game.spec.scenarios[0].name) for i in range(40)])
+    game.start(out)
+    (tmp_path / "snapshot").write_bytes(game.snapshot())
+    for _ in range(8):
+        game.step(np.full((4, 2, 12), -1, np.int32), out)
+    words = [sys.executable, "-c", LATER, str(tmp_path / "snapshot")]
+    told = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    assert told.returncode == 0, told.stderr[-1000:]
+    assert told.stdout.strip() == f"{out.serial.tolist()} {float(out.obs.sum())}"
