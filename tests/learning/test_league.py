@@ -137,6 +137,7 @@ def test_the_newest_policy_has_not_forgotten_its_past(tmp_path):
     newest = trained(tmp_path, "nh/prioritized-past-self-play", *seconds)
     members = sorted((tmp_path / "run" / "league").glob("*.zip"))
     scores = [score("nh", newest, member, 400) for member in members]
+    print(f"newest against {len(scores)} past members: mean {np.mean(scores):.3f}, lowest {min(scores):.3f}")
     assert len(scores) >= 5
     assert np.mean(scores) >= 0.60
     assert min(scores) >= 0.40
