@@ -102,6 +102,8 @@ def queue_hit(attacker, victim, dice, seat, hit):
     total = 0
     for k in range(hit[S.HIT_PARTS]):
         total += hit[S.HIT_PART + k]
+    for k in range(hit[S.HIT_PARTS], S.HIT_SIZE - S.HIT_PART):
+        hit[S.HIT_PART + k] = 0  # left by another match's hit
     hit[S.HIT_TOTAL] = total
     if victim[S.HITS] < S.HIT_SLOTS:
         first = S.HIT_QUEUE + victim[S.HITS] * S.HIT_SIZE
