@@ -19,18 +19,22 @@ def told(caplog) -> list[str]:
 
 
 def test_rewards_outside_nought_to_ten(caplog):
-    alarms = Alarms(lambda: None)
+    alarms = Alarms(memory=lambda: None)
     alarms.write(point(match__reward_size=9.9, match__finished=50))
     assert told(caplog) == []
     for _ in range(3):
         alarms.write(point(match__reward_size=37.25, match__finished=50))
     assert told(caplog) == [
-        "a match pays about 37.2 (match/reward_size); between 0 and 10 learns best: make the reward weights smaller"
+        "a match pays about 37.2 (match/reward_size); between 0 and 10 learns best: make the reward weights smaller, "
+        "or set ppo.normalize_rewards"
     ]
+    caplog.clear()
+    Alarms(is_normalised=True, memory=lambda: None).write(point(match__reward_size=37.25, match__finished=50))
+    assert told(caplog) == [], "our own NH presets pay more and learn well"
 
 
 def test_matches_that_never_pay(caplog):
-    alarms = Alarms(lambda: None)
+    alarms = Alarms(memory=lambda: None)
     for _ in range(7):
         alarms.write(point(match__reward_size=0.0, match__finished=50))
     assert told(caplog) == []
@@ -40,7 +44,7 @@ def test_matches_that_never_pay(caplog):
 
 def test_memory_before_it_runs_out(caplog):
     free = [4 << 30, 300 << 20]
-    alarms = Alarms(lambda: free.pop(0))
+    alarms = Alarms(memory=lambda: free.pop(0))
     alarms.write(point(ppo__rows=1.0))
     alarms.write(point(ppo__rows=1.0))
     assert len(told(caplog)) == 1

@@ -155,7 +155,7 @@ def quantile_ms(latencies, share):
     return float(np.quantile(latencies, share)) * 1000 if len(latencies) else float("nan")
 
 
-def overload_facts(models_dir, seconds, wait_s=0.035):
+def overload_facts(models_dir, seconds, wait_s=0.03):
     """Ten times what a model that takes 2 ms a row can do, under the limits of a real server."""
     with serving(models_dir, slow_s=0.002, deadline_s=0.1, wait_s=wait_s) as (child, port, side):
         closed_loop(port, [SLOW_LINE], 4, 0.5, child.pid)
@@ -277,6 +277,6 @@ def test_64_clients_are_served_without_errors(models_dir):
 
 @pytest.mark.nightly
 def test_64_clients_under_the_default_limits(models_dir):
-    facts = attempts(lambda: errors_of_64(models_dir, 10.0, deadline_s=0.1, wait_s=0.035), lambda f: f["errors"] == 0)
+    facts = attempts(lambda: errors_of_64(models_dir, 10.0, deadline_s=0.1, wait_s=0.03), lambda f: f["errors"] == 0)
     print(facts)
     assert facts["requests"] > 1000

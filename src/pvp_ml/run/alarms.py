@@ -42,9 +42,10 @@ def warn_at_start(config: Config, free: int | None) -> None:
 
 
 class Alarms:
-    """A sink that only looks: says each thing once."""
+    """A sink that only looks: says each thing once. With normalised rewards their size does not matter."""
 
-    def __init__(self, memory: Callable[[], int | None] = free_bytes) -> None:
+    def __init__(self, is_normalised: bool = False, memory: Callable[[], int | None] = free_bytes) -> None:
+        self._is_normalised = is_normalised
         self._memory = memory
         self._said: set[str] = set()
         self._unpaid = 0.0
@@ -53,11 +54,11 @@ class Alarms:
         """Look at one rollout."""
         size = point.values.get("match/reward_size", math.nan)
         self._unpaid = self._unpaid + point.values.get("match/finished", 0.0) if size == 0.0 else 0.0
-        if size > LARGEST_REWARD:
+        if size > LARGEST_REWARD and not self._is_normalised:
             self._say(
                 "size",
                 f"a match pays about {size:.3g} (match/reward_size); between 0 and {LARGEST_REWARD:g} learns best: "
-                "make the reward weights smaller",
+                "make the reward weights smaller, or set ppo.normalize_rewards",
             )
         if self._unpaid >= MATCHES_WITHOUT_REWARD:
             self._say("unpaid", f"{self._unpaid:.0f} matches paid no reward at all: check the reward weights")

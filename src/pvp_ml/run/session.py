@@ -69,7 +69,7 @@ def attach_sinks(run: Run, console: Console) -> None:
             log.warning("no TensorBoard: %s; training goes on, metrics are in %s", error, run.store.metrics)
     if tracking.wandb:
         run.tracker.add("W&B", WeightsAndBiases(tracking.wandb, run.store.path, run.config.to_data()))
-    run.tracker.add("alarms", Alarms())
+    run.tracker.add("alarms", Alarms(run.config.ppo.normalize_rewards))
     if tracking.debug:
         run.tracker.add("debug", Teller(run))
     title = f"{run.config.run.name} · {run.spec.name} · {run.config.env.matches} matches"

@@ -24,7 +24,7 @@ class Limits:
     batch: int = 64
     batch_s: float = 0.003  # a batch is cut so that it keeps the event loop busy for about this long
     queue: int = 128
-    wait_s: float = 0.035  # requests that would wait longer than this behind the others are refused at once
+    wait_s: float = 0.03  # requests that would wait longer than this behind the others are refused at once
 
 
 def is_loopback(host: str) -> bool:

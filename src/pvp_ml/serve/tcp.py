@@ -75,6 +75,7 @@ class LineConnection(asyncio.Protocol):
         self._memories: Memories = {}
         self._is_known = False
         self._is_writing_soon = False
+        self._is_reading_lines = False
         self._is_closing = False
         self._has_ended = False
         self._has_turn = False
@@ -119,7 +120,11 @@ class LineConnection(asyncio.Protocol):
             self._read_lines()
 
     def _read_lines(self) -> None:
-        """One turn: a few lines, then the others' turn, so that a client with a backlog delays nobody."""
+        """One turn: a few lines, then the others' turn, so that a client with a backlog delays nobody.
+
+        What is refused is answered in the same turn: the next one begins with a batch, which a refusal need not await.
+        """
+        self._is_reading_lines = True
         start = lines = 0
         while lines < TURN_LINES and len(self._slots) < self._limits.in_flight and not self._is_closing:
             end = self._buffer.find(b"\n", max(start, self._searched))
@@ -144,6 +149,9 @@ class LineConnection(asyncio.Protocol):
             self._searched = len(self._buffer)
             if len(self._buffer) > self._limits.message_bytes and not self._is_closing:
                 self._refuse(WireError("too_large", f"a message may have {self._limits.message_bytes} bytes"))
+        self._is_reading_lines = False
+        if self._slots and self._slots[0].data is not None:
+            self._write_ready()
 
     def _next_turn(self) -> None:
         self._has_turn = False
@@ -182,7 +190,7 @@ class LineConnection(asyncio.Protocol):
 
     def _answer(self, slot: _Slot, data: bytes) -> None:
         slot.data = data
-        if not self._is_writing_soon:
+        if not self._is_writing_soon and not self._is_reading_lines:
             self._is_writing_soon = True
             self._loop.call_soon(self._write_ready)
 
