@@ -160,7 +160,11 @@ class Engine:
         self._busy_since = self._clock() if self.queued else None
         if self.queued and not self._is_scheduled:
             self._is_scheduled = True
-            self._schedule(self._flush)
+            self._schedule(self._flush_later)
+
+    def _flush_later(self) -> None:
+        """Once more round the loop: who came during the last batch is read, and perhaps refused, before the next."""
+        self._schedule(self._flush)
 
     def _keep_pace(self, served: dict[Model, tuple[int, float]], taken: float) -> None:
         """A turn took this long: share it among the models by what their batches (rows, seconds) took."""
