@@ -241,6 +241,8 @@ def test_engine_batches_what_waits_up_to_its_limit(engine):
     engine.clock.run()
     assert len(answers) == 4 and engine.queued == 1
     engine.clock.run()
+    assert len(answers) == 4, "a round for reading comes between two batches"
+    engine.clock.run()
     assert [json.loads(a)["id"] for a in answers] == [0, 1, 2, 3, 4]
     assert (engine.metrics.batches, engine.metrics.rows, engine.metrics.deepest_queue) == (2, 5, 5)
     assert engine.clock.soon == []
