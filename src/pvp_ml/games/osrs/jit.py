@@ -100,7 +100,7 @@ def _optimise_entries_as_a_whole() -> None:
     """What an entry kernel calls becomes private to it, so that LLVM may drop arguments that nobody reads.
 
     numba links called kernels so that others could call them, too. Then each call passes all of a row view, which is
-    seven arguments, and a tick makes dozens of calls: a third of the time. Only our own entries are touched. numba has
+    seven arguments, and a tick makes dozens of calls: a sixth of the time. Only our own entries are touched. numba has
     no option for it; should its internals move, kernels are as correct and slower, and a test says so.
     """
     import llvmlite.binding as llvm
