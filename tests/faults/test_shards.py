@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pvp_ml.cluster import local
+from pvp_ml.games.toys.table import TableGame
 from pvp_ml.run.config import load_config
 from pvp_ml.run.store import RunStore
 from pvp_ml.run.tracking import Point, Tracker
@@ -105,11 +106,13 @@ def test_an_interrupt_while_shards_are_opened_leaves_no_child_and_no_memory(tmp_
         opened.append(worker.process)
         raise KeyboardInterrupt
 
+    closed = []
     monkeypatch.setattr(local._Worker, "answer", interrupt)
+    monkeypatch.setattr(TableGame, "close", lambda game: closed.append(game))
     config = load_config("", [*FLAGS, "--run.directory", str(tmp_path)], tmp_path)
     with pytest.raises(KeyboardInterrupt):
         Run(config, RunStore(tmp_path, "r"), Tracker())
-    assert len(opened) == 1
+    assert len(opened) == len(closed) == 1, "the own shard's game is closed too: it may have processes"
     assert not opened[0].is_alive()
     assert not list(Path("/dev/shm").glob(f"pvp-ml-{os.getpid()}-*.mem"))
 

@@ -51,6 +51,16 @@ class Session:
         return LineupMix(tuple((share, seated(name)) for name, share in opponents.items()),
                          tuple((1.0, s.name) for s in self.spec.scenarios[:1]))  # fmt: skip
 
+    def off_policy(self):
+        """Largest difference between the log-probabilities of a collected rollout and those that learning finds."""
+        one = np.ones(1, np.float32)
+        self.learning.shards.call("finish", one, one, one)
+        share = self.shard.shares["main"]
+        batch = self.shard._minibatch(share, np.arange(len(share.rows.index)))
+        with torch.no_grad():
+            new = share.policy.evaluate(batch.obs, None, batch.legal, batch.actions)
+        return float((new.log_prob - batch.log_prob).abs().max())
+
     @property
     def shard(self):
         return self.learning.shards.own

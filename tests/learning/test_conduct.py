@@ -1,19 +1,7 @@
 """A trainee's conduct reaches what it does in rollouts: forbidden choices, greedy decisions; rows stay on policy."""
 
 import numpy as np
-import torch
 from session import Session
-
-
-def on_policy(session):
-    """Largest difference of log-probabilities between acting and learning."""
-    one = np.ones(1, np.float32)
-    session.learning.shards.call("finish", one, one, one)
-    share = session.shard.shares["main"]
-    batch = session.shard._minibatch(share, np.arange(len(share.rows.index)))
-    with torch.no_grad():
-        new = share.policy.evaluate(batch.obs, None, batch.legal, batch.actions)
-    return float((new.log_prob - batch.log_prob).abs().max())
 
 
 def test_a_forbidden_column_is_never_played_while_another_is_open():
@@ -26,7 +14,7 @@ def test_a_forbidden_column_is_never_played_while_another_is_open():
     assert free.mean() > 0.9
     assert not np.isin(actions[free], [3, 6]).any()
     assert {0, 1, 2, 4, 5} <= set(actions.tolist())
-    assert on_policy(session) <= 5e-6
+    assert session.off_policy() <= 5e-6
     session.close()
 
 
@@ -45,5 +33,5 @@ def test_a_share_of_decisions_is_greedy():
     drawn = (shares / shares.sum(axis=1, keepdims=True))[np.arange(len(best)), best].mean()
     found = (r.actions[1:-1][..., 0].reshape(-1) == best).mean()
     assert abs(found - (0.25 + 0.75 * drawn)) < 0.03
-    assert on_policy(session) <= 5e-6
+    assert session.off_policy() <= 5e-6
     session.close()

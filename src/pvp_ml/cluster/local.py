@@ -108,7 +108,7 @@ class LocalShards:
             for worker in self._workers.values():
                 worker.answer(START_TIMEOUT_S)
         except BaseException:  # Ctrl-C too: nobody else knows the memory and the processes yet
-            self._free()
+            self.close()
             raise
 
     def policies(self) -> dict[str, Policy]:
@@ -240,16 +240,14 @@ class LocalShards:
 
     def close(self) -> None:
         """Stop the workers and free the memory; safe to call twice."""
-        self._free()
-        self.own.collector.game.close()
-
-    def _free(self) -> None:
         for worker in self._workers.values():
             with contextlib.suppress(OSError):
                 worker.pipe.close()
         for worker in self._workers.values():
             worker.stop(3.0)
         self._workers = {}
+        if hasattr(self, "own"):  # not when the beginning was interrupted before it
+            self.own.collector.game.close()
         if self._segment:
             self._segment.remove()
 

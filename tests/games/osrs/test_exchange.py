@@ -263,6 +263,18 @@ def test_maul_presses_are_lost_out_of_reach(fight):
     assert f.rows[0, S.MAUL_QUEUED] == 0 and f.rows[0, S.ENERGY] == 100 and f.rows[0, S.SPEC_ON] == 0
 
 
+def test_a_queued_hit_holds_nothing_of_the_hit_before_it(fight):
+    """The scratch row serves all matches: what it held must not reach a snapshot."""
+    f = fight(builds=("LMS_PURE",)).play({"food": "eat_primary_food"})
+    f.place((3060, 3540), (3065, 3540))
+    f.game._hit[:] = 77
+    f.play(SHOOT)
+    assert f.rows[1, S.HITS] == 1
+    hit = f.rows[1, S.HIT_QUEUE : S.HIT_QUEUE + S.HIT_SIZE]
+    assert hit[S.HIT_PARTS] == 1
+    assert hit[S.HIT_PART + 1 :].tolist() == [0, 0, 0]
+
+
 def test_dark_bow_shoots_two_arrows_with_two_delays(fight):
     f = fight(builds=("LMS_PURE",)).play({"food": "eat_primary_food"})
     give(f, 0, S.SET_RANGED, "rune_crossbow", "dark_bow")
