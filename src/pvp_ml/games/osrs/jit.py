@@ -91,7 +91,8 @@ def _compile(function: Callable[..., Any], **options: bool) -> Any:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_dir())
     try:
-        return njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+        # the wrapper for callers from C is never used, and a twentieth of compiling
+        return njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
     finally:
         numba.config.CACHE_DIR = before
 
