@@ -19,8 +19,8 @@ from pvp_ml.run.curves import band, read_curve
 METRIC = "eval/heuristics/score"
 SHARED = [
     "--self-play.opponents", '{"self": 0.5, "past": 0.1, "heuristics": 0.3, "max-power": 0.1}', "--eval.every",
-    "100000",
-    "--eval.matches", "400", "--eval.opponents", '["heuristics"]', "--tracking.tensorboard", "false", "--tracking.view",
+    "50000",
+    "--eval.matches", "200", "--eval.opponents", '["heuristics"]', "--tracking.tensorboard", "false", "--tracking.view",
     "lines",
 ]  # fmt: skip
 ARMS = {"scratch": ["--preset", "vgc/self-play"], "clone": ["--preset", "vgc/bc-warm-start"]}

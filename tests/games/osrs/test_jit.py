@@ -1,12 +1,16 @@
 """Where compiled kernels are kept."""
 
+import gc
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import llvmlite.binding as llvm
 import numba
 import numpy as np
+import pytest
 
 from pvp_ml.games import registry
 from pvp_ml.games.osrs import jit
@@ -35,6 +39,53 @@ def test_a_changed_kernel_changes_the_hash(monkeypatch, tmp_path):
     assert jit.source_hash.__wrapped__() == jit.source_hash()
     (tmp_path / "kernels_combat.py").write_text("# other rules")
     assert jit.source_hash.__wrapped__() != jit.source_hash()
+
+
+def test_only_one_of_two_compiles_and_the_other_waits(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(jit, "cache_dir", lambda: tmp_path)
+    began, may_end, played = threading.Event(), threading.Event(), []
+
+    def compile_slowly():
+        began.set()
+        assert may_end.wait(60) and not gc.isenabled()
+        played.append("first")
+
+    first = threading.Thread(target=jit.compile_once, args=(compile_slowly,))
+    first.start()
+    assert began.wait(60)
+    second = threading.Thread(target=jit.compile_once, args=(lambda: played.append("second"),))
+    second.start()
+    while "waiting for another process" not in capsys.readouterr().err:
+        assert second.is_alive()
+        time.sleep(0.01)
+    may_end.set()
+    first.join(60)
+    second.join(60)
+    assert played == ["first"] and gc.isenabled()
+    jit.compile_once(lambda: played.append("later"))
+    assert played == ["first"]
+
+
+def test_a_compile_that_broke_off_is_made_up_for(monkeypatch, tmp_path):
+    monkeypatch.setattr(jit, "cache_dir", lambda: tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        jit.compile_once(lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+    assert gc.isenabled()
+    played = []
+    jit.compile_once(lambda: played.append("again"))
+    assert played == ["again"]
+
+
+def test_a_kernel_is_not_compiled_again_for_every_constant(monkeypatch, tmp_path):
+    monkeypatch.setattr(jit, "cache_dir", lambda: tmp_path)
+    inner = jit.kernel(double)
+    outer = jit.kernel(lambda x: inner(2) + inner(3) + inner(x))
+    assert outer(4) == 18
+    assert len(inner.signatures) == 1
+
+
+def double(x):
+    return 2 * x
 
 
 def test_kernels_leave_numbas_own_cache_setting_alone():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import Field, field_validator
 
 from pvp_ml.errors import UserError
@@ -18,7 +18,7 @@ from pvp_ml.games.osrs.remote_config import RemoteFields, is_remote, without_rem
 from pvp_ml.games.osrs.remote_params import reset_fields
 from pvp_ml.games.osrs.signals import DHAROK_FIGURES, FIGURES, REWARDS, SIGNALS
 from pvp_ml.games.registry import ConformResult, GameType
-from pvp_ml.match import AsyncVecGame, StepBuffers, VecGame
+from pvp_ml.match import IDLE, AsyncVecGame, External, MatchPlan, StepBuffers, VecGame
 from pvp_ml.spec import GameSpec, Scenario
 
 Build = Literal["PURE", "ZERKER", "MED", "MAXED", "LMS_PURE", "LMS_ZERKER", "LMS_MED"]
@@ -162,12 +162,19 @@ def dharok_spec(config: DharokConfig) -> GameSpec:
     )
 
 
-def _announce_compile() -> None:
+def _build_compiled(spec: GameSpec, config: FightConfig, matches: int) -> VecGame:
     from pvp_ml.games.osrs import jit
+    from pvp_ml.games.osrs.game import OsrsGame
 
-    if not jit.is_compiled_before():
-        sys.stderr.write("pvp-ml: compiling the OSRS fights, once, about a minute …\n")
-        sys.stderr.flush()
+    jit.compile_once(lambda: _play_one_tick(OsrsGame(spec, config, 1)))
+    return OsrsGame(spec, config, matches)
+
+
+def _play_one_tick(game: VecGame) -> None:
+    out = StepBuffers.allocate(game.spec, 1)
+    game.queue([MatchPlan(0, 0, (External("a"), External("b")))])
+    game.start(out)
+    game.step(np.full((1, 2, len(game.spec.heads)), IDLE, np.int32), out)
 
 
 def _build_remote(spec: GameSpec, config: FightConfig, agent_type: str, matches: int) -> AsyncVecGame:
@@ -186,20 +193,14 @@ def build_nh(config: NhConfig, matches: int) -> VecGame | AsyncVecGame:
     """M NH fights side by side, here or on an external server."""
     if is_remote(config):
         return _build_remote(nh_spec(config), config, "NhEnv", matches)
-    _announce_compile()
-    from pvp_ml.games.osrs.game import OsrsGame
-
-    return OsrsGame(nh_spec(config), config, matches)
+    return _build_compiled(nh_spec(config), config, matches)
 
 
 def build_dharok(config: DharokConfig, matches: int) -> VecGame | AsyncVecGame:
     """M Dharok fights side by side, here or on an external server."""
     if is_remote(config):
         return _build_remote(dharok_spec(config), config, "DharokEnv", matches)
-    _announce_compile()
-    from pvp_ml.games.osrs.game import OsrsGame
-
-    return OsrsGame(dharok_spec(config), config, matches)
+    return _build_compiled(dharok_spec(config), config, matches)
 
 
 def narrate(steps: Iterable[tuple[VecGame, StepBuffers]]) -> Iterator[str]:

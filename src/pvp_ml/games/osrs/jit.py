@@ -7,6 +7,7 @@ folder, hence it also works when the package folder is read-only. PVP_ML_CACHE_D
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import sys
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from filelock import FileLock, Timeout
 from numba import njit
 
 HERE = Path(__file__).parent
@@ -60,9 +62,30 @@ def cache_dir() -> Path:
     return wanted if os.access(wanted, os.W_OK) else Path(tempfile.mkdtemp(prefix="pvp-ml-kernels-"))
 
 
-def is_compiled_before() -> bool:
-    """True when a warm start can be expected; else the first match waits for the compiler."""
-    return any(cache_dir().rglob("*.nbi"))
+def compile_once(play: Callable[[], object]) -> None:
+    """Run `play`, which calls every kernel, unless that was done before; meanwhile other processes wait.
+
+    Two that compiled at the same time would each take twice as long. Compiling makes millions of objects and hardly any
+    rubbish, so the collector rests: a tenth less.
+    """
+    complete = cache_dir() / "complete"
+    if numba.config.DISABLE_JIT or complete.exists():
+        return
+    lock = FileLock(cache_dir() / "lock")
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        print("pvp-ml: waiting for another process that compiles the OSRS fights …", file=sys.stderr, flush=True)
+        lock.acquire()
+    try:
+        if not complete.exists():
+            print("pvp-ml: compiling the OSRS fights, once, about a minute …", file=sys.stderr, flush=True)
+            gc.disable()
+            play()
+            complete.touch()
+    finally:
+        gc.enable()
+        lock.release()
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -92,9 +115,24 @@ def _compile(function: Callable[..., Any], **options: bool) -> Any:
     numba.config.CACHE_DIR = str(cache_dir())
     try:
         # the wrapper for callers from C is never used, and a twentieth of compiling
-        return njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
+        made = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
     finally:
         numba.config.CACHE_DIR = before
+    if not numba.config.DISABLE_JIT:
+        _compile_once_for_all_constants(made)
+    return made
+
+
+def _compile_once_for_all_constants(made: Any) -> None:
+    """A kernel that is called with a 2 and with a 3 is one kernel. numba would compile a copy for each constant."""
+    choose = made.get_call_template
+
+    def choose_by_type(args: Any, kws: Any) -> Any:
+        return choose(
+            [numba.types.unliteral(a) for a in args], {name: numba.types.unliteral(a) for name, a in kws.items()}
+        )
+
+    made.get_call_template = choose_by_type
 
 
 def _optimise_entries_as_a_whole() -> None:
