@@ -7,6 +7,7 @@ from session import Session
 from specimens import random_policy
 
 from pvp_ml.bundle import Training, make_bundle, write_bundle
+from pvp_ml.cli.bc import read_shares
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.toys.connect4 import CELLS
@@ -59,6 +60,28 @@ def test_a_known_policy_is_copied_to_98_percent():
     assert report.agreement >= 0.98
     assert report.held_out_rows > 0.05 * len(recording)
     assert report.held_out_loss < 0.2
+
+
+def test_smoothing_leaves_every_legal_choice_its_share():
+    recording, _ = recorded(400)
+    options = {"epochs": 25, "batch_size": 256, "learning_rate": 3e-3}
+    policy = fresh_policy()
+    report = clone(policy, recording, CloneConfig(**options, smoothing={"column": 0.3}))
+    actions = torch.from_numpy(recording.actions).long()
+    with torch.no_grad():
+        told = policy.evaluate(torch.from_numpy(recording.obs), None, torch.from_numpy(recording.mask), actions)
+    wanted = 0.7 + 0.3 / recording.mask.sum(axis=1)
+    assert report.agreement >= 0.95
+    assert told.log_prob.exp().numpy() == pytest.approx(wanted, abs=0.25)
+    assert float(told.log_prob.exp().mean()) == pytest.approx(wanted.mean(), abs=0.03)
+
+
+@pytest.mark.parametrize(("text", "told"), [
+    ("colum=0.2", "no head 'colum'"), ("column", "not HEAD=SHARE"), ("column=1", "below 1"), ("column=nan", "below 1"),
+])  # fmt: skip
+def test_wrong_smoothing_is_refused(text, told):
+    with pytest.raises(UserError, match=told):
+        clone(fresh_policy(), recorded(4)[0], CloneConfig(epochs=1, smoothing=read_shares(text)))
 
 
 @pytest.mark.parametrize("network", [{"memory": 8}, {"frames": (0, 2)}, {"heads": "mlp", "head_layers": (16,)}])

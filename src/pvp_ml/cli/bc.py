@@ -115,9 +115,24 @@ def write_parts(out: Path, recording: Recording, spec: GameSpec, player: str) ->
     return " ".join(str(name) for name in names)
 
 
+def read_shares(text: str) -> dict[str, float]:
+    """`preview=0.2,left=0.1` → {"preview": 0.2, "left": 0.1}; shares from 0 to below 1."""
+    shares = {}
+    for item in text.split(",") if text else []:
+        head, _, number = item.partition("=")
+        try:
+            shares[head.strip()] = float(number)
+        except ValueError:
+            raise UserError(f"smoothing '{item}' is not HEAD=SHARE", "e.g. preview=0.2,left=0.05") from None
+        if not 0.0 <= shares[head.strip()] < 1.0:
+            raise UserError(f"smoothing of '{head}' is {number}", "from 0 to below 1")
+    return shares
+
+
 @app.command
 def train(*flags: Flags, recording: Annotated[list[Path], Parameter(consume_multiple=True)], out: Path,
-          preset: str = "", epochs: int = 10, learning_rate: float = 1e-3, batch_size: int = 1024) -> None:  # fmt: skip
+          preset: str = "", epochs: int = 10, learning_rate: float = 1e-3, batch_size: int = 1024,
+          smoothing: str = "") -> None:  # fmt: skip
     """Fit the network of a preset to recordings. The model can be played, served, and trained further.
 
     Go on with `pvp-ml train --warm-start CLONE.zip --ppo.critic-warmup 20 --ppo.teacher.model CLONE.zip
@@ -130,6 +145,8 @@ def train(*flags: Flags, recording: Annotated[list[Path], Parameter(consume_mult
         epochs: passes over the recordings
         learning_rate: step size of Adam at the beginning
         batch_size: rows of a minibatch
+        smoothing: by head, e.g. preview=0.2: so much of the target is spread over all legal choices. A clone that is
+            sure of itself explores nothing when it is trained further
     """
     import torch
 
@@ -144,7 +161,13 @@ def train(*flags: Flags, recording: Annotated[list[Path], Parameter(consume_mult
     rows = join([read_recording(path, spec.name, spec.interface) for path in recording])
     policy = Policy(config.network, spec.interface)
     policy.initialise(torch.Generator().manual_seed(config.run.seed))
-    options = CloneConfig(epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=config.run.seed)
+    options = CloneConfig(
+        epochs=epochs,
+        learning_rate=learning_rate,
+        batch_size=batch_size,
+        smoothing=read_shares(smoothing),
+        seed=config.run.seed,
+    )
     report = clone(policy, rows, options)
     clone_bundle(out, spec, policy, config.run.seed)
     console = Console()

@@ -18,7 +18,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.match import FloatArray
 from pvp_ml.recording import Recording
 from pvp_ml.rl.normalize import moments, update
-from pvp_ml.rl.policy import Policy
+from pvp_ml.rl.policy import Evaluation, Policy
 from pvp_ml.rl.sequences import Cuts, Sequences, cut_chains, gather
 from pvp_ml.sampling import Choice, legal_given
 
@@ -35,6 +35,9 @@ class CloneConfig(BaseModel):
     learning_rate: Annotated[float, Field(gt=0)] = Field(1e-3, description="step size of Adam; falls to a tenth")
     held_out: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(0.1, description="share of matches that only measure")
     sequence_length: Annotated[int, Field(ge=1, le=4096)] = Field(64, description="rows of a memory's sequence")
+    smoothing: dict[str, Annotated[float, Field(ge=0.0, lt=1.0)]] = Field(
+        {}, description="by head: share of the target that is spread over all legal choices"
+    )
     seed: int = Field(0, description="split and order follow from it")
 
 
@@ -44,7 +47,7 @@ class CloneReport:
 
     rows: int
     held_out_rows: int
-    loss: float  # mean negative log-probability of the last epoch
+    loss: float  # mean cross-entropy of the last epoch, to the smoothed target
     held_out_loss: float
     agreement: float
     head_agreement: tuple[float, ...]
@@ -63,18 +66,26 @@ def clone(policy: Policy, recording: Recording, config: CloneConfig) -> CloneRep
     if not len(taught):
         raise UserError(f"the recording holds {len(lanes)} match seats, none is left to learn from", "record more")
     _take_statistics(policy, recording, taught)
-    data = _Rows(policy, recording, lane_of)
+    data = _Rows(policy, recording, lane_of, _shares(policy, config.smoothing))
     loss = _fit(policy, data, taught, config, rng)
     measured = held if len(held) else taught
     held_loss, agreement, by_head = _measure(policy, data, measured, config)
     return CloneReport(len(taught), len(held), loss, held_loss, agreement, by_head)
 
 
+def _shares(policy: Policy, smoothing: dict[str, float]) -> torch.Tensor:
+    """[H] smoothing of each head."""
+    names = [head.name for head in policy.interface.heads]
+    if unknown := sorted(set(smoothing) - set(names)):
+        raise UserError(f"smoothing: there is no head '{unknown[0]}'", f"heads: {', '.join(names)}")
+    return torch.tensor([smoothing.get(name, 0.0) for name in names])
+
+
 class _Rows:
     """The recording as the network reads it: earlier observations of the same lane stacked beside the newest."""
 
-    def __init__(self, policy: Policy, recording: Recording, lane_of: Ints) -> None:
-        self.recording = recording
+    def __init__(self, policy: Policy, recording: Recording, lane_of: Ints, smoothing: torch.Tensor) -> None:
+        self.recording, self.smoothing = recording, smoothing
         self.legal = legal_given(policy.actor().heads, recording.mask, recording.actions)
         order = np.argsort(lane_of, kind="stable")
         first = np.flatnonzero(np.diff(lane_of[order], prepend=-1) != 0)
@@ -131,18 +142,33 @@ def _fit(policy: Policy, data: _Rows, rows: Ints, config: CloneConfig, rng: np.r
         for low in range(0, len(order), per_batch):
             picked, memory = data.batch(rows, cuts, order[low : low + per_batch])
             gradient.zero_()
-            loss = -_log_prob(policy, data, picked, memory).sum()
+            loss = _loss(policy, data, picked, memory)
             torch.autograd.backward(loss / len(picked))
             adam.step()
             total += float(loss.detach())
     return total / len(rows)
 
 
-def _log_prob(policy: Policy, data: _Rows, rows: Ints, memory: Sequences | None) -> torch.Tensor:
+def _evaluate(
+    policy: Policy, data: _Rows, rows: Ints, memory: Sequences | None, with_log_probs: bool = False
+) -> Evaluation:
     actions = torch.from_numpy(data.recording.actions[rows]).long()
     hidden = torch.zeros(len(rows), policy.interface.privileged_size) if policy.network.privileged else None
     obs, legal = torch.from_numpy(data.obs[rows]), torch.from_numpy(data.legal[rows])
-    return policy.evaluate(obs, hidden, legal, actions, memory).log_prob
+    return policy.evaluate(obs, hidden, legal, actions, memory, with_log_probs)
+
+
+def _loss(policy: Policy, data: _Rows, rows: Ints, memory: Sequences | None) -> torch.Tensor:
+    """Sum over rows and heads of the cross-entropy to the recorded choice, mixed with all legal ones where asked."""
+    if not data.smoothing.any():
+        return -_evaluate(policy, data, rows, memory).log_prob.sum()
+    told = _evaluate(policy, data, rows, memory, with_log_probs=True)
+    assert told.log_probs is not None
+    actions = torch.from_numpy(data.recording.actions[rows]).long()
+    chosen = told.log_probs.gather(2, actions.unsqueeze(2)).squeeze(2)
+    legal = policy.layout.pad_legal(torch.from_numpy(data.legal[rows]))
+    spread = torch.where(legal, told.log_probs, 0.0).sum(2) / legal.sum(2)
+    return -torch.lerp(chosen, spread, data.smoothing).sum()
 
 
 def _measure(policy: Policy, data: _Rows, rows: Ints, config: CloneConfig) -> tuple[float, float, tuple[float, ...]]:
@@ -154,7 +180,7 @@ def _measure(policy: Policy, data: _Rows, rows: Ints, config: CloneConfig) -> tu
     for low in range(0, len(cuts.start) - 1, 4096):
         picked, memory = data.batch(rows, cuts, np.arange(low, min(low + 4096, len(cuts.start) - 1)))
         with torch.no_grad():
-            total -= float(_log_prob(policy, data, picked, memory).sum())
+            total -= float(_evaluate(policy, data, picked, memory).log_prob.sum())
         out = Choice.allocate(actor.heads, len(picked))
         state = None if memory is None else _states(policy, data, picked, memory)
         actor.act(data.obs[picked], data.recording.mask[picked].copy(), np.zeros(len(picked), np.uint64),
