@@ -12,7 +12,8 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -80,12 +81,22 @@ def compile_once(play: Callable[[], object]) -> None:
     try:
         if not complete.exists():
             print("pvp-ml: compiling the OSRS fights, once, about a minute …", file=sys.stderr, flush=True)
-            gc.disable()
-            play()
+            with _without_collector():
+                play()
             complete.touch()
     finally:
-        gc.enable()
         lock.release()
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -119,11 +130,11 @@ def _compile(function: Callable[..., Any], **options: bool) -> Any:
     finally:
         numba.config.CACHE_DIR = before
     if not numba.config.DISABLE_JIT:
-        _compile_once_for_all_constants(made)
+        _share_between_constants(made)
     return made
 
 
-def _compile_once_for_all_constants(made: Any) -> None:
+def _share_between_constants(made: Any) -> None:
     """A kernel that is called with a 2 and with a 3 is one kernel. numba would compile a copy for each constant."""
     choose = made.get_call_template
 
