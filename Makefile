@@ -45,4 +45,4 @@ install-dev: .venv/.installed-dev
 	@touch .venv/.installed $@
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .test-cache build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

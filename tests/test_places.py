@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,24 @@ def test_listed_once_each(here):
     found = dict(places.listed("models", (".zip",), here))
     assert found["a"].read_text() == "mine"
     assert found["b"].read_text() == "user"
+
+
+def test_one_variable_moves_everything_that_can_be_made_again(monkeypatch, tmp_path):
+    from pvp_ml.compiled import CORE, KernelSet
+    from pvp_ml.games.rocket_league import meshes
+    from pvp_ml.games.vgc import install
+
+    monkeypatch.setenv("PVP_ML_CACHE", str(tmp_path))
+    kernels = KernelSet("core", lambda: ()).folder
+    assert kernels.parent == tmp_path / "kernels" and kernels != CORE.folder
+    assert meshes.cache_folder().parent == install._home().parent == tmp_path
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="each platform has its own habit")
+def test_the_cache_lies_where_linux_keeps_caches(monkeypatch):
+    monkeypatch.delenv("PVP_ML_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/y")
+    assert str(places.cache_folder()) == "/y/pvp-ml"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/h")
+    assert str(places.cache_folder()) == "/h/.cache/pvp-ml"

@@ -1,13 +1,13 @@
 """The compiled half of `sampling`: plain loops over rows, heads and columns."""
 
-import numba
 import numpy as np
 
+from pvp_ml.compiled import CORE
+
 ALL, ANY, NONE = 0, 1, 2
-_jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
-@_jit
+@CORE.kernel
 def rules_hold(a, rule_start, rule_kind, pick_start, pick_column, picked):
     """Whether every rule of column a holds for the columns marked in `picked` [A]."""
     for r in range(rule_start[a], rule_start[a + 1]):
@@ -23,7 +23,7 @@ def rules_hold(a, rule_start, rule_kind, pick_start, pick_column, picked):
     return True
 
 
-@_jit
+@CORE.kernel
 def mark_legal(b, h, offset, fallback, rule_start, rule_kind, pick_start, pick_column, mask, picked, legal):
     """Write the legal columns of head h into row b of `legal` [B,A]; returns how many there are."""
     count = 0
@@ -39,7 +39,7 @@ def mark_legal(b, h, offset, fallback, rule_start, rule_kind, pick_start, pick_c
     return count
 
 
-@_jit
+@CORE.kernel
 def choose(offset, fallback, rule_start, rule_kind, pick_start, pick_column, first, last, logits, table, mask, noise,
            greedy, actions, log_prob, legal):  # fmt: skip
     """Heads first…last of every row; see `sampling.choose`."""
@@ -89,7 +89,7 @@ def choose(offset, fallback, rule_start, rule_kind, pick_start, pick_column, fir
     return empty_row
 
 
-@_jit
+@CORE.kernel
 def legal_given(offset, fallback, rule_start, rule_kind, pick_start, pick_column, mask, actions, legal):
     """See `sampling.legal_given`."""
     picked = np.zeros(offset[-1], np.uint8)
@@ -100,7 +100,7 @@ def legal_given(offset, fallback, rule_start, rule_kind, pick_start, pick_column
             picked[offset[h] + actions[b, h]] = 1
 
 
-@_jit
+@CORE.kernel
 def mix(x):
     """SplitMix64's finaliser: neighbouring numbers in, unrelated 64-bit numbers out."""
     x = np.uint64(x) + np.uint64(0x9E3779B97F4A7C15)
@@ -109,7 +109,7 @@ def mix(x):
     return x ^ (x >> np.uint64(31))
 
 
-@_jit
+@CORE.kernel
 def gumbel_noise(keys, mask, out):
     """See `sampling.gumbel_noise`. The uniform is never 0 or 1, so the noise is finite."""
     for b in range(out.shape[0]):

@@ -1,4 +1,4 @@
-"""Where named data lives: presets, contracts and models.
+"""Where named data lives (presets, contracts and models), and the folders of the user.
 
 Looked up in this order: the path as given, the working directory, the user's folder, the package. Stdlib only.
 """
@@ -6,6 +6,7 @@ Looked up in this order: the path as given, the working directory, the user's fo
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -26,6 +27,17 @@ def user_folder() -> Path:
     """The user's own data: $PVP_ML_HOME, else `.pvp-ml` in the home directory."""
     chosen = os.environ.get("PVP_ML_HOME")
     return Path(chosen) if chosen else Path.home() / ".pvp-ml"
+
+
+def cache_folder() -> Path:
+    """What can be made again, compiled code and installed simulators: $PVP_ML_CACHE, else the platform's habit."""
+    if chosen := os.environ.get("PVP_ML_CACHE"):
+        return Path(chosen)
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "pvp-ml" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "pvp-ml"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pvp-ml"
 
 
 def folders(kind: Kind, working_directory: Path) -> list[Path]:

@@ -37,7 +37,6 @@ class Attacks:
 
 
 def test_five_attacks(tmp_path, monkeypatch):
-    monkeypatch.setenv("PVP_ML_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(local, "ANSWER_TIMEOUT_S", 8.0)
     flags = [*FLAGS, "--run.directory", str(tmp_path), "--run.name", "r", "--run.total-steps", str(12 * STEPS)]
     config = load_config("rocket_league/ball-touching", flags, tmp_path)

@@ -115,7 +115,6 @@ def small(folder: Path, total: int):
 
 @needs_rocketsim
 def test_the_curriculum_promotes_itself_and_survives_a_resume_in_between(tmp_path, monkeypatch):
-    monkeypatch.setenv("PVP_ML_HOME", str(tmp_path / "home"))
     with small(tmp_path, 64) as run:
         train(run)
         assert run.phase == 0

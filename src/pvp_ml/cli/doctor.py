@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import shutil
 import socket
 import sys
@@ -17,6 +16,7 @@ from typing import Literal
 from rich.console import Console
 
 from pvp_ml.errors import UserError
+from pvp_ml.places import cache_folder
 from pvp_ml.run.machine import cores, free_bytes
 from pvp_ml.threads import threads
 
@@ -96,12 +96,12 @@ def processors() -> Iterator[Finding]:
 
 def compiled_cache() -> Iterator[Finding]:
     """Whether compiled code can be kept between starts."""
-    spec = importlib.util.find_spec("pvp_ml")
-    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(str(spec and spec.origin)).parent)
-    if _is_writable(folder):
+    folder = cache_folder()
+    nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    if _is_writable(nearest):
         yield Finding("ok", f"compiled code is kept in {folder}")
     else:
-        yield Finding("note", f"{folder} is not writable: compiling anew takes seconds", "set NUMBA_CACHE_DIR")
+        yield Finding("note", f"{folder} is not writable: every start compiles for a minute", "set PVP_ML_CACHE")
 
 
 def disk() -> Iterator[Finding]:

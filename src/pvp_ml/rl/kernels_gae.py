@@ -1,13 +1,14 @@
 """Advantages over lanes with gaps, compiled. A lane is one seat of one match slot over the steps of a rollout."""
 
-import numba
 import numpy as np
+
+from pvp_ml.compiled import CORE
 
 ENDED, TRUNCATED, VOID = 1, 2, 3
 NO_ROW, CLOSED, OPEN = 0, 1, 2
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@CORE.kernel
 def lane_advantages(
     steps, owner, seated, value, reward, end, final_value, scale, gamma, decay, advantage, state, collected
 ):

@@ -1,12 +1,13 @@
 """Log-probabilities and entropies of multi-head actions with their gradients, compiled: see `fused`."""
 
-import numba
 import numpy as np
+
+from pvp_ml.compiled import CORE
 
 ILLEGAL = np.float32(-1e9)
 
 
-@numba.njit(cache=True, nogil=True, fastmath=False, error_model="numpy")
+@CORE.kernel
 def heads_forward(offset, logits, table, legal, actions, probability, log_prob, entropy):
     """logits, legal [B,A], actions [B,H], table [A,A] or [0,0] → probability [B,A], log_prob [B], entropy [B,H].
 
@@ -60,7 +61,7 @@ def heads_forward(offset, logits, table, legal, actions, probability, log_prob, 
         log_prob[b] = total
 
 
-@numba.njit(cache=True, nogil=True, fastmath=False, error_model="numpy")
+@CORE.kernel
 def heads_backward(offset, probability, entropy, legal, actions, by_log_prob, by_entropy, by_logits, by_table):
     """Gradients by log_prob [B] and entropy [B,H] → by logits [B,A], and added to by_table ([A,A] or [0,0])."""
     rows, heads = actions.shape

@@ -1,13 +1,14 @@
 """Compiled checks of what a game wrote in one step; see `inspection`."""
 
-import numba
 import numpy as np
+
+from pvp_ml.compiled import CORE
 
 (FINE, BAD_OBS, BAD_ID, BAD_PRIVILEGED, BAD_REWARD, BAD_SIGNAL, EMPTY_MASK, BAD_RESULT, BOTH_ENDS, BAD_FAULT, BAD_FINAL,
  TOO_LONG, RESTING_ACTS) = range(13)  # fmt: skip
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@CORE.kernel
 def all_finite(values):
     """Whether a flat array holds neither NaN nor infinity: x − x is 0 for every other number, and sums stay 0."""
     total = np.float32(0.0)
@@ -16,7 +17,7 @@ def all_finite(values):
     return total == 0.0
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@CORE.kernel
 def find_lies(count, obs, privileged, mask, acting, reward, signals, ended, truncated, result, final_obs,
               final_privileged, faults, resting, clock, max_steps, vocab, needed, head_start, last_fault,
               verdict):  # fmt: skip

@@ -1,14 +1,12 @@
 """Compiled loops over lanes: noise keys and discounted returns."""
 
-import numba
 import numpy as np
 
+from pvp_ml.compiled import CORE
 from pvp_ml.kernels_sampling import mix
 
-_jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
-
-@_jit
+@CORE.kernel
 def row_keys(seed, clock, out):
     """Noise keys [M,S] that depend on the match's seed [M], its own clock [M] and the seat alone."""
     for m in range(out.shape[0]):
@@ -17,7 +15,7 @@ def row_keys(seed, clock, out):
             out[m, s] = mix(base + np.uint64(s))
 
 
-@_jit
+@CORE.kernel
 def discounted_returns(first, steps, seated, reward, end, gamma, running, returns):
     """Reward collected so far, discounted towards now, in lanes where a trainee sits.
 

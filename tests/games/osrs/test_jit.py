@@ -1,83 +1,34 @@
-"""Where compiled kernels are kept."""
+"""How the fights are compiled."""
 
-import gc
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import llvmlite.binding as llvm
 import numba
 import numpy as np
-import pytest
 
+from pvp_ml.compiled import KernelSet
 from pvp_ml.games import registry
 from pvp_ml.games.osrs import jit
 from pvp_ml.match import External, MatchPlan, StepBuffers
 
 
-def test_cache_folder_carries_the_hash_of_the_sources(monkeypatch, tmp_path):
-    monkeypatch.setenv("PVP_ML_CACHE_DIR", str(tmp_path))
-    assert jit.cache_dir.__wrapped__() == tmp_path / "kernels" / f"osrs-{jit.source_hash()}"
-
-
-def test_an_unwritable_cache_folder_is_replaced_by_a_temporary_one(monkeypatch, tmp_path):
-    (tmp_path / "file").write_text("not a folder")
-    monkeypatch.setenv("PVP_ML_CACHE_DIR", str(tmp_path / "file"))
-    instead = jit.cache_dir.__wrapped__()
-    assert instead.is_dir() and tmp_path not in instead.parents
-    instead.rmdir()
-
-
-def test_a_changed_kernel_changes_the_hash(monkeypatch, tmp_path):
+def test_a_changed_kernel_changes_the_folder(monkeypatch, tmp_path):
+    key = jit.FIGHTS.key
     for path in [*jit.HERE.glob("*.py"), *(jit.HERE / "data").glob("*.json")]:
         copy = tmp_path / path.relative_to(jit.HERE)
         copy.parent.mkdir(exist_ok=True)
         copy.write_bytes(path.read_bytes())
     monkeypatch.setattr(jit, "HERE", Path(tmp_path))
-    assert jit.source_hash.__wrapped__() == jit.source_hash()
+    assert KernelSet("osrs", jit._sources).key == key
     (tmp_path / "kernels_combat.py").write_text("# other rules")
-    assert jit.source_hash.__wrapped__() != jit.source_hash()
-
-
-def test_only_one_of_two_compiles_and_the_other_waits(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(jit, "cache_dir", lambda: tmp_path)
-    began, may_end, played = threading.Event(), threading.Event(), []
-
-    def compile_slowly():
-        began.set()
-        assert may_end.wait(60) and not gc.isenabled()
-        played.append("first")
-
-    first = threading.Thread(target=jit.compile_once, args=(compile_slowly,))
-    first.start()
-    assert began.wait(60)
-    second = threading.Thread(target=jit.compile_once, args=(lambda: played.append("second"),))
-    second.start()
-    while "waiting for another process" not in capsys.readouterr().err:
-        assert second.is_alive()
-        time.sleep(0.01)
-    may_end.set()
-    first.join(60)
-    second.join(60)
-    assert played == ["first"] and gc.isenabled()
-    jit.compile_once(lambda: played.append("later"))
-    assert played == ["first"]
-
-
-def test_a_compile_that_broke_off_is_made_up_for(monkeypatch, tmp_path):
-    monkeypatch.setattr(jit, "cache_dir", lambda: tmp_path)
-    with pytest.raises(KeyboardInterrupt):
-        jit.compile_once(lambda: (_ for _ in ()).throw(KeyboardInterrupt))
-    assert gc.isenabled()
-    played = []
-    jit.compile_once(lambda: played.append("again"))
-    assert played == ["again"]
+    assert KernelSet("osrs", jit._sources).key != key
 
 
 def test_a_kernel_is_not_compiled_again_for_every_constant(monkeypatch, tmp_path):
-    monkeypatch.setattr(jit, "cache_dir", lambda: tmp_path)
+    monkeypatch.setenv("PVP_ML_CACHE", str(tmp_path))
+    monkeypatch.setattr(jit, "FIGHTS", KernelSet("osrs", jit._sources))
     inner = jit.kernel(double)
     outer = jit.kernel(lambda x: inner(2) + inner(3) + inner(x))
     assert outer(4) == 18
@@ -86,14 +37,6 @@ def test_a_kernel_is_not_compiled_again_for_every_constant(monkeypatch, tmp_path
 
 def double(x):
     return 2 * x
-
-
-def test_kernels_leave_numbas_own_cache_setting_alone():
-    import numba
-
-    before = numba.config.CACHE_DIR
-    jit.kernel(lambda x: x)
-    assert before == numba.config.CACHE_DIR
 
 
 def test_what_an_entry_calls_is_private_to_it(monkeypatch):

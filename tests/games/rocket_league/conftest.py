@@ -28,11 +28,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Meshes are written to a scratch folder, and the tester's own are not seen."""
+    """Meshes are written to a scratch folder."""
     with pytest.MonkeyPatch.context() as patch:
         home = tmp_path_factory.mktemp("home")
-        patch.setenv("PVP_ML_HOME", str(home))
-        patch.delenv("RS_COLLISION_MESHES", raising=False)
+        patch.setenv("PVP_ML_CACHE", str(home))
         yield home
 
 

@@ -103,7 +103,7 @@ def test_pip_downloads_the_pinned_hash_without_installing(monkeypatch):
 
 
 def test_meshes_that_are_not_the_games_own_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setenv("PVP_ML_HOME", str(tmp_path))
+    monkeypatch.setenv("PVP_ML_CACHE", str(tmp_path))
     monkeypatch.setattr(mesh_setup, "download", lambda: tar({GOOD: MESH}))
     with pytest.raises(UserError, match="not the game's own"):
         mesh_setup.setup(lambda _: None)
@@ -111,7 +111,7 @@ def test_meshes_that_are_not_the_games_own_are_refused(tmp_path, monkeypatch):
 
 
 def test_setup_fills_the_cache_once(tmp_path, monkeypatch):
-    monkeypatch.setenv("PVP_ML_HOME", str(tmp_path))
+    monkeypatch.setenv("PVP_ML_CACHE", str(tmp_path))
     monkeypatch.setattr(meshes, "origin_of", lambda files: "real")
     calls = []
     monkeypatch.setattr(mesh_setup, "download", lambda: calls.append(1) or tar({GOOD: MESH}))

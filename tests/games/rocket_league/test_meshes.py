@@ -92,7 +92,7 @@ def test_missing_meshes_are_one_line(tmp_path):
 
 def test_lookup_order(tmp_path, monkeypatch):
     """setting → RS_COLLISION_MESHES → installed package → what setup extracted → generated."""
-    monkeypatch.setenv("PVP_ML_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PVP_ML_CACHE", str(tmp_path / "home"))
     monkeypatch.setattr(meshes, "installed_folder", lambda: None)
     assert meshes.choose("auto").origin == "generated"
     files = {"a.cmf": meshes.pack(TRIANGLE)}
@@ -116,7 +116,7 @@ def test_an_installed_package_is_found_without_importing_it(tmp_path, monkeypatc
 
 
 def test_generated_arena_is_written_once_and_repaired(tmp_path, monkeypatch):
-    monkeypatch.setenv("PVP_ML_HOME", str(tmp_path))
+    monkeypatch.setenv("PVP_ML_CACHE", str(tmp_path))
     folder = meshes.materialise(meshes.generated_set())
     assert meshes.load(folder, "x").origin == "generated"
     victim = folder / "soccar" / "generated_2.cmf"
@@ -159,7 +159,7 @@ def test_triangles_for_viewers():
 def test_the_games_own_meshes_are_known_as_real(tmp_path, monkeypatch):
     from pvp_ml.games.rocket_league import mesh_setup
 
-    monkeypatch.setenv("PVP_ML_HOME", str(tmp_path))
+    monkeypatch.setenv("PVP_ML_CACHE", str(tmp_path))
     try:
         mesh_setup.setup(lambda _: None)
     except UserError as error:

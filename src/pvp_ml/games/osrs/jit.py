@@ -1,26 +1,14 @@
-"""How the kernels of this game are compiled: one decorator, and a cache folder that cannot go stale.
-
-numba's own cache does not notice a change in a function that lives in another file, nor in a table that a kernel reads.
-So the folder carries a hash of every kernel source and data file; a change compiles afresh. It lies in the user's cache
-folder, hence it also works when the package folder is read-only. PVP_ML_CACHE_DIR moves it.
-"""
+"""How the kernels of this game are compiled: decorators for three kinds, and whole-program optimisation."""
 
 from __future__ import annotations
 
-import gc
-import hashlib
-import os
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
-from filelock import FileLock, Timeout
-from numba import njit
+
+from pvp_ml.compiled import KernelSet
 
 HERE = Path(__file__).parent
 ENTRIES = ("step_rows", "show_rows")
@@ -30,77 +18,22 @@ OURS = "osrs"
 """Part of the linker's name of every kernel of this package."""
 
 
-def user_cache_dir() -> Path:
-    """Where this user's caches live: PVP_ML_CACHE_DIR, else the platform's habit."""
-    if own := os.environ.get("PVP_ML_CACHE_DIR"):
-        return Path(own)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "pvp-ml"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "pvp-ml"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pvp-ml"
-
-
-@cache
-def source_hash() -> str:
-    """Hash (16 hex digits) of everything that compiled code depends on, numba's version included."""
-    digest = hashlib.sha256(numba.__version__.encode())
+def _sources() -> list[Path]:
+    """Everything that the compiled fights depend on."""
     kernels = [*HERE.glob("kernels_*.py"), *(HERE / name for name in ("state.py", "items.py", "jit.py"))]
-    for path in sorted([*kernels, *(HERE / "data").glob("*.json")]):
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    return [*kernels, *(HERE / "data").glob("*.json")]
 
 
-@cache
-def cache_dir() -> Path:
-    """The folder of this source's compiled kernels; a temporary one when the user's cannot be written."""
-    wanted = user_cache_dir() / "kernels" / f"osrs-{source_hash()}"
-    try:
-        wanted.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return Path(tempfile.mkdtemp(prefix="pvp-ml-kernels-"))
-    return wanted if os.access(wanted, os.W_OK) else Path(tempfile.mkdtemp(prefix="pvp-ml-kernels-"))
+FIGHTS = KernelSet("osrs", _sources)
 
 
 def compile_once(play: Callable[[], object]) -> None:
-    """Run `play`, which calls every kernel, unless that was done before; meanwhile other processes wait.
-
-    Two that compiled at the same time would each take twice as long. Compiling makes millions of objects and hardly any
-    rubbish, so the collector rests: a tenth less.
-    """
-    complete = cache_dir() / "complete"
-    if numba.config.DISABLE_JIT or complete.exists():
-        return
-    lock = FileLock(cache_dir() / "lock")
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        print("pvp-ml: waiting for another process that compiles the OSRS fights …", file=sys.stderr, flush=True)
-        lock.acquire()
-    try:
-        if not complete.exists():
-            print("pvp-ml: compiling the OSRS fights, once, about a minute …", file=sys.stderr, flush=True)
-            with _without_collector():
-                play()
-            complete.touch()
-    finally:
-        lock.release()
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
+    """Compile all kernels by `play`, which calls every one of them, unless that was done before."""
+    FIGHTS.compile_once(play, "the OSRS fights")
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile without the interpreter lock, with IEEE division, cached in `cache_dir()`. A no-op when the JIT is off.
+    """Compile, and keep the result in the folder of `FIGHTS`. The plain function when numba's JIT is off.
 
     Without numba's runtime too: a kernel may not create arrays, and in turn row views are not reference counted, which
     otherwise costs more than the rules themselves.
@@ -122,13 +55,8 @@ def allocating_kernel(function: Callable[..., Any]) -> Any:
 
 
 def _compile(function: Callable[..., Any], **options: bool) -> Any:
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_dir())
-    try:
-        # the wrapper for callers from C is never used, and a twentieth of compiling
-        made = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
-    finally:
-        numba.config.CACHE_DIR = before
+    # the wrapper for callers from C is never used, and a twentieth of compiling
+    made = FIGHTS.kernel(function, no_cfunc_wrapper=True, **options)
     if not numba.config.DISABLE_JIT:
         _share_between_constants(made)
     return made

@@ -3,16 +3,15 @@
 N rows, S seats, J cars; vectors in the frame of the seat's team, as in `facts.Facts`. `out` [N,S,D] is written whole.
 """
 
-import numba
 import numpy as np
 
-_jit = numba.njit(cache=True, nogil=True, error_model="numpy")
+from pvp_ml.games.rocket_league.kernels_pads import ARENAS
 
 # columns of a car row that the kernels read; `simulator` names them all
 _DEMOED, _ON_GROUND, _BOOST, _POS, _VEL, _SPIN, _FORWARD, _UP = 7, 8, 10, 11, 18, 21, 24, 30
 
 
-@_jit
+@ARENAS.kernel
 def _put_inside(axes, x, y, z, scale, row, at):
     """A vector in the car's own axes [3,3] (nose, right, roof), scaled, at row[at:at+3]."""
     for i in range(3):
@@ -20,13 +19,13 @@ def _put_inside(axes, x, y, z, scale, row, at):
     return at + 3
 
 
-@_jit
+@ARENAS.kernel
 def _put(row, at, value):
     row[at] = value
     return at + 1
 
 
-@_jit
+@ARENAS.kernel
 def _nearest(distance, count, order):
     """Indexes of the `count` smallest of `distance` [K], smallest first, the earlier one at a tie, into `order`."""
     for slot in range(count):
@@ -39,7 +38,7 @@ def _nearest(distance, count, order):
             distance[best] = np.inf
 
 
-@_jit
+@ARENAS.kernel
 def _put_cars(axes, position, ball, cars, table, slots, scales, scratch, row, at):
     """The cars of a table [J], nearest to the ball first; empty slots are zero. 11 numbers a car."""
     per_length, per_speed, per_spin = scales
@@ -66,7 +65,7 @@ def _put_cars(axes, position, ball, cars, table, slots, scales, scratch, row, at
     return at
 
 
-@_jit
+@ARENAS.kernel
 def _put_pads(axes, position, point, field, there, timer, count, per_length, scratch, row, at):
     """The pads nearest to a point in xy; `field` = (places [34,3], is big [34]). 6 numbers a pad."""
     places, big = field
@@ -85,7 +84,7 @@ def _put_pads(axes, position, point, field, there, timer, count, per_length, scr
     return at
 
 
-@_jit
+@ARENAS.kernel
 def write_advanced(ball, ball_velocity, car, flags, cars, pads, context, shape, constants, out):
     """Fill `out` with the advanced observation.
 
@@ -141,7 +140,7 @@ def write_advanced(ball, ball_velocity, car, flags, cars, pads, context, shape, 
                 row[i] = min(max(row[i], -limit), limit)
 
 
-@_jit
+@ARENAS.kernel
 def _put_scaled(source, at_source, scale, row, at):
     """Three numbers of a car row, scaled."""
     for i in range(3):
@@ -149,7 +148,7 @@ def _put_scaled(source, at_source, scale, row, at):
     return at + 3
 
 
-@_jit
+@ARENAS.kernel
 def write_default(ball, car_rows, flags, timer, order, columns, scales, out):
     """Fill `out` with rlgym's default observation.
 

@@ -1,12 +1,16 @@
 """The compiled half of the boost pads' timers."""
 
-import numba
+from pathlib import Path
+
 import numpy as np
 
+from pvp_ml.compiled import KernelSet
+
+ARENAS = KernelSet("rocket_league", lambda: Path(__file__).parent.glob("kernels_*.py"))
 SOON = np.float32(1e-3)  # seconds: gone, and expected back any moment
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@ARENAS.kernel
 def count_down(rows, pads, seconds, timer, taken):
     """Let time pass for the pads of these rows [N].
 

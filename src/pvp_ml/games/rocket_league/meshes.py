@@ -22,9 +22,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from pvp_ml import places
 from pvp_ml.errors import UserError
 from pvp_ml.games.rocket_league.arena_mesh import Mesh, generate
-from pvp_ml.places import user_folder
 
 UU_PER_UNIT = 50.0
 MAX_COUNT = 100_000  # triangles or vertices of one file; the game's largest has 983
@@ -146,8 +146,8 @@ def generated_set() -> MeshSet:
 
 
 def cache_folder() -> Path:
-    """Where meshes are kept between runs, inside the user's folder."""
-    return user_folder() / "cache" / "rocket_league"
+    """Where meshes are kept between runs."""
+    return places.cache_folder() / "rocket_league"
 
 
 def extracted_folder() -> Path:
@@ -228,7 +228,7 @@ def write_folder(folder: Path, files: dict[str, bytes]) -> None:
             os.replace(part.name, soccar / name)
     except OSError as error:
         raise UserError(
-            f"cannot write collision meshes to {folder}: {error.strerror}", "set PVP_ML_HOME to a writable folder"
+            f"cannot write collision meshes to {folder}: {error.strerror}", "set PVP_ML_CACHE to a writable folder"
         ) from error
 
 

@@ -9,13 +9,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.vgc.config import SIMULATOR
 from pvp_ml.games.vgc.layout import SCRIPTS
+from pvp_ml.places import cache_folder
 
 MIN_NODE = 20
 NPM_TIMEOUT_S = 900
@@ -57,17 +58,6 @@ class Installation:
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]
             raise UserError(f"vgc: {script} failed: {last[:300]}", f"{SETUP_HINT} again")
         return done.stdout
-
-
-def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where downloads of this program live for this user."""
-    if chosen := environment.get("PVP_ML_CACHE"):
-        return Path(chosen)
-    if sys.platform == "win32":
-        return Path(environment.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "pvp-ml" / "cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "pvp-ml"
-    return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pvp-ml"
 
 
 def _home() -> Path:
