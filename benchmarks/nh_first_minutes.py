@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pvp_ml.run.curves import group_name, read_curve
+from pvp_ml.run.tracking.curves import group_name, read_curve
 
 METRIC = "eval/nh-bot/score"
 STUDENT_975 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}

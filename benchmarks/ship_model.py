@@ -12,8 +12,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pvp_ml.bundle import read_bundle, write_bundle
 from pvp_ml.games import registry
+from pvp_ml.model.bundle import read_bundle, write_bundle
 from pvp_ml.selfplay.evaluate import Contestant, evaluate
 from pvp_ml.selfplay.tally import Evaluation
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from pvp_ml.cli import run
-from pvp_ml.run.curves import band, read_curve
+from pvp_ml.run.tracking.curves import band, read_curve
 
 METRIC = "eval/heuristics/score"
 SHARED = [

@@ -10,8 +10,8 @@ from pathlib import Path
 import yaml
 from rich.console import Console
 
-from pvp_ml.run.progress import History, panel
-from pvp_ml.run.tracking import Point, read_metrics
+from pvp_ml.run.tracking.live_view import History, panel
+from pvp_ml.run.tracking.tracker import Point, read_metrics
 
 FACTS = ("steps", "rollouts", "seconds")
 

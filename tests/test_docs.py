@@ -10,7 +10,7 @@ import pytest
 
 from pvp_ml.cli import run
 from pvp_ml.games import registry
-from pvp_ml.run.tracking import CLASSIC, read_metrics
+from pvp_ml.run.tracking.tracker import CLASSIC, read_metrics
 
 ROOT = Path(__file__).parent.parent
 SMALL = {

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from pvp_ml import players
-from pvp_ml.bundle import make_bundle
 from pvp_ml.errors import UserError
-from pvp_ml.network import NetworkConfig, normalizer_shapes, tensor_shapes
-from pvp_ml.sampling import Choice
+from pvp_ml.model.bundle import make_bundle
+from pvp_ml.model.network_config import NetworkConfig, normalizer_shapes, tensor_shapes
+from pvp_ml.model.sampling.heads import Choice
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Rule
 
 SPEC = GameSpec(

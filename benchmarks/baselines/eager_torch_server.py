@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from pvp_ml.bundle import read_bundle
+from pvp_ml.model.bundle import read_bundle
 
 
 class EagerPolicy:

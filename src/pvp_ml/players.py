@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from pvp_ml.bundle import Bundle, require_fit
 from pvp_ml.errors import UserError
 from pvp_ml.match import BoolArray, FloatArray, IntArray
+from pvp_ml.model.bundle import Bundle, require_fit
 from pvp_ml.spec import GameSpec
 
 if TYPE_CHECKING:
-    from pvp_ml.forward import Actor
-    from pvp_ml.sampling import Heads
+    from pvp_ml.model.actor import Actor
+    from pvp_ml.model.sampling.heads import Heads
 
 GROUP = "pvp_ml.players"
 
@@ -117,7 +117,7 @@ class RandomPlayer:
     """Every legal choice with equal chance, head by head, rules respected."""
 
     def __init__(self, spec: GameSpec) -> None:
-        from pvp_ml.sampling import Heads
+        from pvp_ml.model.sampling.heads import Heads
 
         self._spec = spec
         self._heads = Heads.compile(spec.heads)
@@ -131,7 +131,7 @@ class RandomPlayer:
     def decide(self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray,
                keys: KeyArray) -> IntArray:  # fmt: skip
         """Equal logits plus Gumbel noise."""
-        from pvp_ml.sampling import gumbel_noise
+        from pvp_ml.model.sampling.heads import gumbel_noise
 
         noise = np.zeros(mask.shape, np.float32)
         gumbel_noise(keys, mask, noise)
@@ -142,7 +142,7 @@ class FirstLegalPlayer:
     """The first legal choice of every head: the no-op wherever choice 0 means "do nothing"."""
 
     def __init__(self, spec: GameSpec) -> None:
-        from pvp_ml.sampling import Heads
+        from pvp_ml.model.sampling.heads import Heads
 
         self._spec = spec
         self._heads = Heads.compile(spec.heads)
@@ -186,7 +186,7 @@ class BundlePlayer:
     def decide(self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray,
                keys: KeyArray) -> IntArray:  # fmt: skip
         """What the policy draws (or, when greedy, prefers)."""
-        from pvp_ml.sampling import Choice
+        from pvp_ml.model.sampling.heads import Choice
 
         rows = len(obs)
         out = Choice.allocate(self._actor.heads, rows)
@@ -219,7 +219,7 @@ class BundlePlayer:
 
 def actor_of(bundle: Bundle) -> Actor:
     """The bundle's policy, ready to act; one thread at a time. The weights are copied: the bundle's stay read-only."""
-    from pvp_ml.forward import Actor
+    from pvp_ml.model.actor import Actor
 
     tensors = {name: tensor.copy() for name, tensor in bundle.tensors.items()}
     return Actor(bundle.network, bundle.interface, tensors, bundle.normalizer)
@@ -232,7 +232,7 @@ def _pairs(serials: SerialArray, seats: IntArray) -> list[tuple[int, int]]:
 def choose_legal(spec: GameSpec, heads: Heads, logits: FloatArray, mask: BoolArray, noise: FloatArray,
                  serials: SerialArray) -> IntArray:  # fmt: skip
     """Actions [B,H] = argmax(logits + noise) over what mask and rules allow; an empty head is the game's fault."""
-    from pvp_ml.sampling import Choice, choose
+    from pvp_ml.model.sampling.heads import Choice, choose
 
     out = Choice.allocate(heads, len(mask))
     empty = choose(heads, logits, mask, noise, np.zeros(len(mask), np.bool_), out)

@@ -1,7 +1,7 @@
 """`pvp-ml bc record|train` end to end, and what it refuses."""
 
-from pvp_ml.bundle import read_bundle
 from pvp_ml.cli import run
+from pvp_ml.model.bundle import read_bundle
 
 
 def test_record_then_train_gives_a_model(tmp_path, capsys, monkeypatch):

@@ -15,9 +15,9 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from pvp_ml.bundle import read_bundle
 from pvp_ml.cli import run
-from pvp_ml.run.tracking import read_metrics
+from pvp_ml.model.bundle import read_bundle
+from pvp_ml.run.tracking.tracker import read_metrics
 
 SMALL = "--total-timesteps 128 --num-envs 8 --n-steps 8 --network.trunk [8] --run.shards 1 --eval.matches 4 --view off"
 

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from pvp_ml.cli import run
-from pvp_ml.cli.bench import PARTS, Measurement
+from pvp_ml.cli.bench.command import PARTS, Measurement
 from pvp_ml.cli.demo import configuration
 
 

@@ -64,8 +64,8 @@ def test_a_taken_port_is_named_with_a_way_out(monkeypatch):
 
 
 def test_every_finding_that_is_not_fine_has_a_fix(monkeypatch):
-    monkeypatch.setattr("pvp_ml.games.vgc.install.shutil.which", lambda name: None)
-    monkeypatch.setattr("pvp_ml.games.vgc.install._wheel_folder", lambda: None)
+    monkeypatch.setattr("pvp_ml.games.vgc.node.install.shutil.which", lambda name: None)
+    monkeypatch.setattr("pvp_ml.games.vgc.node.install._wheel_folder", lambda: None)
     monkeypatch.delenv("PVP_ML_NODE", raising=False)
     (finding,) = doctor.node()
     assert finding.mark == "note"

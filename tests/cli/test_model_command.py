@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from pvp_ml.bundle import make_bundle, write_bundle
 from pvp_ml.cli import run
-from pvp_ml.forward import empty_normalizer
 from pvp_ml.games import registry
-from pvp_ml.network import NetworkConfig, tensor_shapes
+from pvp_ml.model.actor import empty_normalizer
+from pvp_ml.model.bundle import make_bundle, write_bundle
+from pvp_ml.model.network_config import NetworkConfig, tensor_shapes
 
 
 @pytest.fixture

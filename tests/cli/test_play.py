@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pvp_ml.cli.play import PlayOptions, play
-from pvp_ml.cli.play_text import Order, fighters, play_text
+from pvp_ml.cli.play.command import PlayOptions, play
+from pvp_ml.cli.play.text import Order, fighters, play_text
 from pvp_ml.errors import UserError
 from pvp_ml.games.registry import find
 from pvp_ml.selfplay.evaluate import Contestant, find_contestant

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pvp_ml.bundle import read_bundle
 from pvp_ml.cli import run
-from pvp_ml.run.tracking import read_metrics
+from pvp_ml.model.bundle import read_bundle
+from pvp_ml.run.tracking.tracker import read_metrics
 
 SMALL = [
     "--game", "connect4", "--num-envs", "8", "--n-steps", "8", "--batch-size", "64", "--trunk", "[16]", "--shards", "1",

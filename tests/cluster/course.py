@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from pvp_ml.rl.schedule import Progress
+from pvp_ml.rl.schedule.schedule import Progress
 
 
 class Course:

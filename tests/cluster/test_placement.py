@@ -5,7 +5,7 @@ import pytest
 from pvp_ml.cluster.local import LocalShards
 from pvp_ml.errors import UserError
 from pvp_ml.match import Live
-from pvp_ml.run.config import load_config
+from pvp_ml.run.config.schema import load_config
 from pvp_ml.run.placement import object_store_bytes, open_shards
 from pvp_ml.run.trainer import blueprint
 from pvp_ml.selfplay.plans import LineupMix

@@ -33,16 +33,16 @@ from course import Course
 from crew_here import CrewHere
 
 from pvp_ml.cli.league import errand_book
-from pvp_ml.cluster.errands import run_errand
+from pvp_ml.cluster.eval_queue import run_errand
 from pvp_ml.cluster.ray_cluster import connect, explain
 from pvp_ml.cluster.remote import RemoteShards
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
-from pvp_ml.run.config import load_config
-from pvp_ml.run.learning import Learning
+from pvp_ml.rl.learner import Learning
+from pvp_ml.run.config.schema import load_config
 from pvp_ml.run.placement import blueprint
-from pvp_ml.run.store import RunStore
-from pvp_ml.run.tracking import Tracker
+from pvp_ml.run.store.run_store import RunStore
+from pvp_ml.run.tracking.tracker import Tracker
 from pvp_ml.run.trainer import Run
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::FutureWarning")
@@ -148,7 +148,7 @@ def test_stale_rollouts_and_evaluations_as_tasks(training):
     last = trained.go(5)
     assert 0.0 < last["cluster/staleness"] <= last["cluster/staleness_max"] <= 1.0
     there = trained.run.evaluate()[0]
-    trained.run.learning.shards.taskforce = lambda: None
+    trained.run.learning.shards.task_runner = lambda: None
     assert trained.run.evaluate()[0] == there
 
 

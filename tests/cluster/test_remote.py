@@ -14,9 +14,9 @@ from pvp_ml.cluster.remote import RemoteShards
 from pvp_ml.cluster.roster import MAX_LOSSES, START_TIMEOUT_S
 from pvp_ml.errors import UserError
 from pvp_ml.match import Live, Member
-from pvp_ml.rl.schedule import Progress
-from pvp_ml.run.config import load_config
-from pvp_ml.run.learning import Learning
+from pvp_ml.rl.learner import Learning
+from pvp_ml.rl.schedule.schedule import Progress
+from pvp_ml.run.config.schema import load_config
 from pvp_ml.run.trainer import blueprint
 from pvp_ml.selfplay.plans import LineupMix
 
@@ -170,7 +170,7 @@ def test_rows_of_older_weights_are_judged_by_the_present_ones(tmp_path):
 
 
 def test_members_travel_by_their_hash(tmp_path):
-    from pvp_ml.bundle import Training, make_bundle
+    from pvp_ml.model.bundle import Training, make_bundle
     from pvp_ml.selfplay.members import MemberFolder
 
     learning = remote(tmp_path, CrewHere())
@@ -248,7 +248,7 @@ def test_a_worker_that_hangs_is_given_up(tmp_path):
 
 def test_a_worker_says_why_it_failed(tmp_path, monkeypatch):
     learning = remote(tmp_path, CrewHere())
-    monkeypatch.setattr("pvp_ml.selfplay.collector.Collector.collect", lambda self: 1 / 0)
+    monkeypatch.setattr("pvp_ml.selfplay.collect.collector.Collector.collect", lambda self: 1 / 0)
     with pytest.raises(UserError, match="worker 0 failed: division by zero"):
         Course(learning).go(1)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pvp_ml.cli import COMMANDS, run
+from pvp_ml.compat.options import NAMES, OLD, plain
 from pvp_ml.errors import UserError
-from pvp_ml.run.ancestors import NAMES, OLD, plain
-from pvp_ml.run.config import Config, load_config
+from pvp_ml.run.config.schema import Config, load_config
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/coming-from.md").read_text()

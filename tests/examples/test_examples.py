@@ -84,7 +84,7 @@ def test_the_player_is_found_and_beats_random_moves(installed):
 
 
 def test_the_player_refuses_other_games(installed):
-    words = "from pvp_ml.games.hosting import Host; Host('kuhn', ours=(0,), opponent='centre')"
+    words = "from pvp_ml.games.adapters.hosting import Host; Host('kuhn', ours=(0,), opponent='centre')"
     assert "player 'centre' does not play 'kuhn'" in python(installed, "-c", words).stderr
 
 

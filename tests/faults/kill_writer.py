@@ -12,8 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from pvp_ml.run.disk import STAGES, Disk
-from pvp_ml.run.store import RunStore
+from pvp_ml.run.store.disk import STAGES, Disk
+from pvp_ml.run.store.run_store import RunStore
 
 INTERVAL = 10
 

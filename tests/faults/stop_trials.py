@@ -56,8 +56,8 @@ def child(here: Path, shards: int, run) -> int:
 
 
 def watch(pid: int, here: Path, number: int, is_early: bool, delay: float) -> dict:
-    from pvp_ml.run.store import RunStore
-    from pvp_ml.run.tracking import read_metrics
+    from pvp_ml.run.store.run_store import RunStore
+    from pvp_ml.run.tracking.tracker import read_metrics
 
     metrics = here / "experiments/a/metrics.jsonl"
     sign = here / "begun" if is_early else metrics

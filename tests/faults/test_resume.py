@@ -13,10 +13,10 @@ from threading import Timer
 
 import pytest
 
-from pvp_ml.run.checkpoint import CLOCK
-from pvp_ml.run.config import load_config
-from pvp_ml.run.store import RunStore
-from pvp_ml.run.tracking import Point, Tracker
+from pvp_ml.run.config.schema import load_config
+from pvp_ml.run.store.checkpoint import CLOCK
+from pvp_ml.run.store.run_store import RunStore
+from pvp_ml.run.tracking.tracker import Point, Tracker
 from pvp_ml.run.trainer import Run, train
 
 STEPS = 16 * 8  # one rollout: 16 matches × 8 steps

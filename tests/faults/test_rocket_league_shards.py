@@ -8,9 +8,9 @@ import signal
 import pytest
 
 from pvp_ml.cluster import local
-from pvp_ml.run.config import load_config
-from pvp_ml.run.store import RunStore
-from pvp_ml.run.tracking import Point, Tracker
+from pvp_ml.run.config.schema import load_config
+from pvp_ml.run.store.run_store import RunStore
+from pvp_ml.run.tracking.tracker import Point, Tracker
 from pvp_ml.run.trainer import Run, train
 
 pytestmark = [

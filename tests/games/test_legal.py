@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pvp_ml.games.contract import load_contract
 from pvp_ml.games.legal import Legality, check_actions
 from pvp_ml.match import ActionError
-from pvp_ml.sampling import Heads, legal_given
+from pvp_ml.model.sampling.heads import Heads, legal_given
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Rule
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pvp_ml.bundle import content_hash, pack_bundle, read_bundle
+from pvp_ml.model.bundle import content_hash, pack_bundle, read_bundle
 from pvp_ml.players import BundlePlayer
-from pvp_ml.run.store import load
+from pvp_ml.run.store.run_store import load
 from pvp_ml.spec import GameSpec, RewardTerm
 
 HERE = Path(__file__).parent

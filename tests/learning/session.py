@@ -9,12 +9,12 @@ from pvp_ml.cluster.blueprint import Blueprint, TraineeBlueprint
 from pvp_ml.cluster.local import LocalShards
 from pvp_ml.games import registry
 from pvp_ml.match import Bot, Live, Scripted
-from pvp_ml.network import NetworkConfig
-from pvp_ml.rl.ppo import PpoConfig
+from pvp_ml.model.network_config import NetworkConfig
+from pvp_ml.model.sampling.heads import Choice
+from pvp_ml.rl.learner import Learning
+from pvp_ml.rl.loss import PpoConfig
 from pvp_ml.rl.rewards import RewardConfig
-from pvp_ml.rl.schedule import Progress
-from pvp_ml.run.learning import Learning
-from pvp_ml.sampling import Choice
+from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.selfplay.plans import LineupMix
 
 

@@ -6,15 +6,15 @@ import torch
 from session import Session
 from specimens import random_policy
 
-from pvp_ml.bundle import Training, make_bundle, write_bundle
 from pvp_ml.cli.bc import read_shares
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.toys.connect4 import CELLS
-from pvp_ml.network import NetworkConfig
-from pvp_ml.recording import Recording, join, read_recording, write_recording
+from pvp_ml.model.bundle import Training, make_bundle, write_bundle
+from pvp_ml.model.network_config import NetworkConfig
+from pvp_ml.model.recording import Recording, join, read_recording, write_recording
 from pvp_ml.rl.bc import CloneConfig, clone
-from pvp_ml.rl.policy import Policy
+from pvp_ml.rl.policy.policy import Policy
 from pvp_ml.run.resume import Start, warm_start
 from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant
 from pvp_ml.selfplay.record import record

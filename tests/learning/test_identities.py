@@ -5,7 +5,7 @@ import pytest
 import torch
 from session import Session
 
-from pvp_ml.rl.ppo import SUMS, LossWeights
+from pvp_ml.rl.loss import SUMS, LossWeights
 
 
 def ready(session):

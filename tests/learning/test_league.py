@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from pvp_ml.bundle import make_bundle, read_bundle, write_bundle
 from pvp_ml.games import registry
-from pvp_ml.run.config import load_config
+from pvp_ml.model.bundle import make_bundle, read_bundle, write_bundle
+from pvp_ml.run.config.schema import load_config
 from pvp_ml.run.resume import Start
-from pvp_ml.run.store import RunStore
-from pvp_ml.run.tracking import Tracker
+from pvp_ml.run.store.run_store import RunStore
+from pvp_ml.run.tracking.tracker import Tracker
 from pvp_ml.run.trainer import Run, train
 from pvp_ml.selfplay.evaluate import Contestant, evaluate
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from session import Session
 
-from pvp_ml.rl.sequences import cut, gather
+from pvp_ml.rl.policy.sequences import cut, gather
 
 PPO = {
     "n_steps": 16, "batch_size": 256, "n_epochs": 4, "gamma": 0.95, "gae_lambda": 0.95, "entropy_coef": 0.005,

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pvp_ml.rl.schedule import Progress
-from pvp_ml.run.competition import Competition
+from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.run.conditions import holds
-from pvp_ml.run.config import load_config
-from pvp_ml.run.presets import load_preset
-from pvp_ml.run.store import RunStore
-from pvp_ml.run.tracking import Tracker
+from pvp_ml.run.config.presets import load_preset
+from pvp_ml.run.config.schema import load_config
+from pvp_ml.run.store.run_store import RunStore
+from pvp_ml.run.tracking.tracker import Tracker
 from pvp_ml.run.trainer import Run, train
+from pvp_ml.selfplay.competition import Competition
 
 HERE = Path(__file__).parent
 PHASES = ("ball-touching", "bronze-skills-1", "silver-skills-1", "silver-skills-2")

@@ -4,9 +4,9 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from pvp_ml.network import NetworkConfig
-from pvp_ml.rl.policy import Policy
-from pvp_ml.sampling import Heads, legal_given
+from pvp_ml.model.network_config import NetworkConfig
+from pvp_ml.model.sampling.heads import Heads, legal_given
+from pvp_ml.rl.policy.policy import Policy
 from pvp_ml.spec import Block, Feature, Head, Interface, Rule
 
 FIGHT_SIZES = (4, 3, 3, 4, 5, 2, 2, 2, 2, 5, 7, 6)

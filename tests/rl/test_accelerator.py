@@ -6,11 +6,11 @@ import torch
 from specimens import SHAPES, interface_for, legal_of, random_policy, random_rows
 
 from pvp_ml.errors import UserError
+from pvp_ml.model.sampling.heads import Choice
 from pvp_ml.rl.accelerator import Accelerator, accelerator_for, backward
-from pvp_ml.rl.policy import Anchor
-from pvp_ml.rl.ppo import SUMS, LossWeights, Minibatch
-from pvp_ml.rl.sequences import Sequences
-from pvp_ml.sampling import Choice
+from pvp_ml.rl.loss import SUMS, LossWeights, Minibatch
+from pvp_ml.rl.policy.policy import Anchor
+from pvp_ml.rl.policy.sequences import Sequences
 
 CPU = torch.device("cpu")
 SIZE = 64

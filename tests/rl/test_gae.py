@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pvp_ml.rl.kernels_gae import CLOSED, ENDED, NO_ROW, OPEN, TRUNCATED, VOID, lane_advantages
+from pvp_ml.rl.kernels.gae import CLOSED, ENDED, NO_ROW, OPEN, TRUNCATED, VOID, lane_advantages
 
 
 def run(steps, owner, seated, value, reward, end, final_value, scale, gamma, lam):

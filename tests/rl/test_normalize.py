@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pvp_ml.forward import EPSILON
+from pvp_ml.model.actor import EPSILON
 from pvp_ml.rl.normalize import combine, moments, update
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from specimens import plain_heads, random_policy
 
-from pvp_ml.network import NetworkConfig
+from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.rl.novelty import add_novelty, novelty
 from pvp_ml.rl.rollout import Rollout, RolloutShape
 from pvp_ml.spec import Block, Feature, Interface

@@ -5,7 +5,7 @@ import pytest
 
 from pvp_ml.errors import UserError
 from pvp_ml.rl.rewards import RewardConfig, RewardMixer
-from pvp_ml.rl.schedule import Progress
+from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Signal
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pvp_ml.rl.kernels_gae import ENDED, TRUNCATED, VOID
+from pvp_ml.rl.kernels.gae import ENDED, TRUNCATED, VOID
 from pvp_ml.rl.rollout import Rollout, RolloutShape
 
 

@@ -6,9 +6,9 @@ import torch
 from specimens import plain_heads, plain_interface, random_policy
 
 from pvp_ml.errors import UserError
-from pvp_ml.network import NetworkConfig
-from pvp_ml.rl.ppo import SUMS, PpoConfig
-from pvp_ml.rl.schedule import Progress
+from pvp_ml.model.network_config import NetworkConfig
+from pvp_ml.rl.loss import SUMS, PpoConfig
+from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.rl.trainee import MAX_BAD_STEPS, NonFiniteError, Trainee
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from pvp_ml.cli import run
 from pvp_ml.errors import UserError
-from pvp_ml.run.milestones import pick_milestone
-from pvp_ml.run.store import RunStore
-from pvp_ml.run.tracking import read_metrics
+from pvp_ml.run.store.milestones import pick_milestone
+from pvp_ml.run.store.run_store import RunStore
+from pvp_ml.run.tracking.tracker import read_metrics
 
 SMALL = [
     "--game", "connect4", "--num-envs", "8", "--n-steps", "24", "--batch-size", "64", "--trunk", "[8]", "--shards", "1",
@@ -26,7 +26,7 @@ def here(tmp_path, monkeypatch):
 
 
 def test_debug_tells_every_topic(here, caplog):
-    caplog.set_level(logging.DEBUG, "pvp_ml.run.debug")
+    caplog.set_level(logging.DEBUG, "pvp_ml.run.tracking.debug")
     words = ["--debug", "actions,rewards,resets,learning,checkpoints", "--name", "a", "--total-timesteps", "384"]
     assert run(["train", *SMALL, *words]) == 0
     lines = [r.getMessage() for r in caplog.records]
@@ -44,7 +44,7 @@ def test_debug_tells_every_topic(here, caplog):
     assert "against" not in one("resets: match "), "both seats are the trainee"
     assert "entropy" in one("learning: rollout 2: ")
     assert "policy.safetensors" in one("checkpoint ckpt-000001-384: ")
-    assert logging.getLogger("pvp_ml.run.store").level == logging.NOTSET, "quiet again"
+    assert logging.getLogger("pvp_ml.run.store.run_store").level == logging.NOTSET, "quiet again"
 
 
 def test_an_unknown_topic_is_refused(here, capsys):
@@ -150,7 +150,7 @@ def test_a_milestone_is_an_opponent(marked, monkeypatch, capsys):
 
 
 def test_another_runs_league_is_met_and_its_state_is_a_start(marked, monkeypatch, caplog):
-    from pvp_ml.run.checkpoint_facts import read_league
+    from pvp_ml.run.store.checkpoint_facts import read_league
 
     monkeypatch.chdir(marked)
     caplog.set_level(logging.INFO, "pvp_ml")

@@ -12,8 +12,8 @@ import pytest
 
 from pvp_ml.cli import run
 from pvp_ml.run.jobs import Identity, _descendants, find_job, list_jobs, read_job, stop_job
-from pvp_ml.run.lock import start_time
-from pvp_ml.run.store import RunStore
+from pvp_ml.run.store.lock import start_time
+from pvp_ml.run.store.run_store import RunStore
 
 TINY = ["--env.name", "connect4", "--env.matches", "8", "--ppo.n-steps", "16", "--ppo.batch-size", "64", "--run.shards",
         "2", "--network.trunk", "[8]", "--eval.matches", "4", "--tracking.tensorboard", "false", "--name", "far",

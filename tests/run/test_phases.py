@@ -7,11 +7,11 @@ import pytest
 import yaml
 
 from pvp_ml.errors import UserError
-from pvp_ml.rl.expression import Expression
+from pvp_ml.rl.schedule.expression import Expression
 from pvp_ml.run.conditions import holds
-from pvp_ml.run.config import load_config
-from pvp_ml.run.store import RunStore
-from pvp_ml.run.tracking import Tracker
+from pvp_ml.run.config.schema import load_config
+from pvp_ml.run.store.run_store import RunStore
+from pvp_ml.run.tracking.tracker import Tracker
 from pvp_ml.run.trainer import Run, train
 
 PRESET = {

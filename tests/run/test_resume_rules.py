@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from pvp_ml.errors import UserError
-from pvp_ml.run.config import load_config
-from pvp_ml.run.milestones import milestone_label
+from pvp_ml.run.config.schema import load_config
 from pvp_ml.run.resume import Start, warm_start
-from pvp_ml.run.store import RunStore
-from pvp_ml.run.tracking import Tracker
+from pvp_ml.run.store.milestones import milestone_label
+from pvp_ml.run.store.run_store import RunStore
+from pvp_ml.run.tracking.tracker import Tracker
 from pvp_ml.run.trainer import Run, train
 
 STEPS = 8 * 8

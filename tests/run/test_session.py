@@ -5,9 +5,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from pvp_ml.run.config import load_config
+from pvp_ml.run.config.schema import load_config
 from pvp_ml.run.session import open_run
-from pvp_ml.run.tracking import read_metrics
+from pvp_ml.run.tracking.tracker import read_metrics
 from pvp_ml.run.trainer import train
 
 SMALL = [

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pvp_ml.bundle import make_bundle, pack_bundle
-from pvp_ml.network import NetworkConfig, normalizer_shapes, tensor_shapes
+from pvp_ml.model.bundle import make_bundle, pack_bundle
+from pvp_ml.model.network_config import NetworkConfig, normalizer_shapes, tensor_shapes
+from pvp_ml.model.tensors import write_tensors
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Rule
-from pvp_ml.tensors import write_tensors
 
 SPEC = GameSpec(
     name="duel",

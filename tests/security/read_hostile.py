@@ -10,8 +10,8 @@ import time
 import tracemalloc
 from pathlib import Path
 
-from pvp_ml.bundle import read_bundle
 from pvp_ml.errors import UserError
+from pvp_ml.model.bundle import read_bundle
 
 WATCHED = ("import", "exec", "compile", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn",
            "os.fork", "socket.connect", "os.mkdir", "os.rename", "os.remove", "os.symlink", "os.link",

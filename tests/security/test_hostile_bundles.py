@@ -9,7 +9,7 @@ import pytest
 from hostile_bundles import big_network_bundle, cases, good, zipped
 from hostile_bundles import good_members as members_of_good
 
-from pvp_ml.bundle import pack_bundle, read_bundle
+from pvp_ml.model.bundle import pack_bundle, read_bundle
 
 
 def read_watched(folder, files):
@@ -62,7 +62,7 @@ def test_the_untouched_bundle_is_accepted_stored_and_deflated():
 def test_a_pipe_is_not_waited_for(tmp_path):
     import os
 
-    from pvp_ml.bundle import BundleError
+    from pvp_ml.model.bundle import BundleError
 
     os.mkfifo(tmp_path / "pipe.zip")
     with pytest.raises(BundleError, match="is not a file"):

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pvp_ml.bundle import make_bundle, write_bundle
 from pvp_ml.errors import UserError
-from pvp_ml.forward import empty_normalizer
 from pvp_ml.games.registry import find
 from pvp_ml.match import LOSS, RESTING, TIE, WIN, Bot, External, Fault, StepBuffers
-from pvp_ml.network import NetworkConfig, tensor_shapes
+from pvp_ml.model.actor import empty_normalizer
+from pvp_ml.model.bundle import make_bundle, write_bundle
+from pvp_ml.model.network_config import NetworkConfig, tensor_shapes
 from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant, make_plans
 from pvp_ml.selfplay.tally import Tally, wilson
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Scenario, Signal

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from served_duel import NETWORKS, bundle_of, running
 
-from pvp_ml.bundle import write_bundle
+from pvp_ml.model.bundle import write_bundle
 
 
 @pytest.fixture(scope="session")

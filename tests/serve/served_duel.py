@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from pvp_ml.bundle import make_bundle
-from pvp_ml.network import NetworkConfig, normalizer_shapes, tensor_shapes
+from pvp_ml.model.bundle import make_bundle
+from pvp_ml.model.network_config import NetworkConfig, normalizer_shapes, tensor_shapes
 from pvp_ml.serve.limits import Limits
 from pvp_ml.serve.server import ServeConfig, Server
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Rule

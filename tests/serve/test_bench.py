@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pvp_ml.cli import bench_serve
-from pvp_ml.cli.bench_serve import serve
+from pvp_ml.cli.bench import serve as bench_serve
+from pvp_ml.cli.bench.serve import serve
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="CPU time of another process is read from /proc")

@@ -10,7 +10,7 @@ import struct
 import pytest
 from served_duel import MASKS, OBS, running
 
-from pvp_ml.serve.websocket import accept_key, unmask
+from pvp_ml.serve.transports.websocket import accept_key, unmask
 
 REQUEST = {"model": "plain", "obs": [OBS], "actionMasks": MASKS}
 TOKEN = "correct horse battery staple"

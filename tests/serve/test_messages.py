@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from served_duel import MASKS, NETWORKS, OBS, SPEC, bundle_of, running
 
-from pvp_ml.bundle import write_bundle
+from pvp_ml.model.bundle import write_bundle
+from pvp_ml.model.sampling.heads import Choice
 from pvp_ml.players import actor_of
-from pvp_ml.sampling import Choice
 
 SIX = {"action", "logProb", "entropy", "values", "probs", "extensionResults"}
 

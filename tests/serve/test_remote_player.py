@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from served_duel import bundle_of, running
 
-from pvp_ml.bundle import make_bundle, write_bundle
 from pvp_ml.cli import run
 from pvp_ml.errors import UserError
 from pvp_ml.games.registry import find
-from pvp_ml.network import NetworkConfig, normalizer_shapes, tensor_shapes
+from pvp_ml.model.bundle import make_bundle, write_bundle
+from pvp_ml.model.network_config import NetworkConfig, normalizer_shapes, tensor_shapes
 from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant
 from pvp_ml.serve.remote_player import RemotePlayer
 

@@ -6,12 +6,12 @@ from served_duel import MASKS, NETWORKS, OBS, SPEC, bundle_of, running
 
 from pvp_ml.cli.serve import runtimes
 from pvp_ml.errors import UserError
-from pvp_ml.sampling import Choice, Heads
+from pvp_ml.model.sampling.heads import Choice, Heads
 from pvp_ml.serve import runtimes as module
 from pvp_ml.serve.client import Client
 from pvp_ml.serve.models import PolicyModel
 from pvp_ml.serve.runtimes import NUMPY, SIZES, RuntimeType, fastest, size_index
-from pvp_ml.wire import Request, WireError
+from pvp_ml.serve.wire import Request, WireError
 
 
 def kind(name):

@@ -11,13 +11,13 @@ from dataclasses import replace
 import pytest
 from served_duel import MASKS, NETWORKS, OBS, PATIENT, bundle_of, running
 
-from pvp_ml.bundle import write_bundle
 from pvp_ml.errors import UserError
+from pvp_ml.model.bundle import write_bundle
 from pvp_ml.serve.client import AsyncClient, Client, Lost, ServerError
 from pvp_ml.serve.engine import Engine
 from pvp_ml.serve.limits import Limits, check_exposure, is_loopback
 from pvp_ml.serve.models import PolicyModel
-from pvp_ml.wire import Request, WireError
+from pvp_ml.serve.wire import Request, WireError
 
 TOKEN = "correct horse battery staple"
 ASK = {"model": "plain", "obs": [OBS], "actionMasks": MASKS}

@@ -7,9 +7,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from pvp_ml.games.osrs.remote_wire import read_envelope
-from pvp_ml.serve.sim_arena import Arena, ArenaLimits, State
-from pvp_ml.serve.sim_fights import Rings
+from pvp_ml.games.osrs.remote.wire import read_envelope
+from pvp_ml.serve.sim_server.arena import Arena, ArenaLimits, State
+from pvp_ml.serve.sim_server.fights import GamePool
 
 NAMES = ["a", "b", "c", "d", "", "baseline", "x" * 65]
 TARGETS = ["a", "b", "c", "d", "baseline", "attacker", "nobody", 7, None]
@@ -34,7 +34,7 @@ ACTIONS = [
 
 
 def arena(**limits):
-    return Arena(ArenaLimits(**limits), Rings(), np.random.default_rng(0))
+    return Arena(ArenaLimits(**limits), GamePool(), np.random.default_rng(0))
 
 
 def random_request(rng):

@@ -18,7 +18,7 @@ from table_client import FEATURES, HEADS, Refused, TableClient, close_all
 from pvp_ml import cli
 from pvp_ml.cli.sim_server import SimOptions, to_config
 from pvp_ml.errors import UserError
-from pvp_ml.serve.sim_server import SimConfig, SimServer
+from pvp_ml.serve.sim_server.server import SimConfig, SimServer
 
 DEADLINE_S = 0.6
 

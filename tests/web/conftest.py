@@ -9,8 +9,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from ringside import Ringside, bundle_for
 
-from pvp_ml import places
-from pvp_ml.bundle import write_bundle
+from pvp_ml import data_files
+from pvp_ml.model.bundle import write_bundle
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +19,7 @@ def corner(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corner")
     (folder / "models").mkdir()
     for name, game in (("GeneralizedNh", "nh"), ("Axe", "dharok"), ("Stones", "connect4")):
-        if not (places.PACKAGE / "models" / f"{name}.zip").is_file():
+        if not (data_files.PACKAGE / "models" / f"{name}.zip").is_file():
             write_bundle(folder / "models" / f"{name}.zip", bundle_for(game))
     return folder
 

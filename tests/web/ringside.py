@@ -21,10 +21,10 @@ from wsproto.events import (
     TextMessage,
 )
 
-from pvp_ml.bundle import make_bundle
-from pvp_ml.forward import empty_normalizer
 from pvp_ml.games import registry
-from pvp_ml.network import NetworkConfig, tensor_shapes
+from pvp_ml.model.actor import empty_normalizer
+from pvp_ml.model.bundle import make_bundle
+from pvp_ml.model.network_config import NetworkConfig, tensor_shapes
 from pvp_ml.web.arena import Arena, ArenaConfig
 from pvp_ml.web.guard import ServerConfig
 from pvp_ml.web.server import Site, serve_until

@@ -8,11 +8,11 @@ import pytest
 from ringside import bundle_for, spec_of
 from test_room import Ear, until
 
-from pvp_ml.bundle import write_bundle
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.replay import read_replay
-from pvp_ml.recording import read_recording
+from pvp_ml.model.bundle import write_bundle
+from pvp_ml.model.recording import read_recording
 from pvp_ml.web import arena as module
 from pvp_ml.web.arena import Arena, ArenaConfig
 from pvp_ml.web.contestants import Contestants
@@ -32,7 +32,7 @@ def test_the_shipped_model_is_met_first(corner):
 
 
 def test_without_the_shipped_model_somebody_else_is_met_and_it_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr("pvp_ml.places.PACKAGE", tmp_path)
+    monkeypatch.setattr("pvp_ml.data_files.PACKAGE", tmp_path)
     found = Contestants(spec_of("nh"), tmp_path, "")
     assert found.default == "bot:nh-bot"
     assert found.note.startswith("models/GeneralizedNh.zip is not here, so you meet nh-bot")

@@ -11,7 +11,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.replay import ReplayError, parse_replay, replay_text
 from pvp_ml.match import Bot, External, MatchPlan
-from pvp_ml.recording import read_recording, write_recording
+from pvp_ml.model.recording import read_recording, write_recording
 from pvp_ml.web.live import LiveMatch, replayed
 from pvp_ml.web.messages import frame_facts
 from pvp_ml.web.minds import PolicyMind, ScriptedMind

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ringside import spec_of
 
 from pvp_ml.errors import UserError
-from pvp_ml.sampling import Heads, legal_given
+from pvp_ml.model.sampling.heads import Heads, legal_given
 from pvp_ml.web.orders import Orders
 
 NH = spec_of("nh")

@@ -16,7 +16,7 @@ from cyclopts.exceptions import CycloptsError
 
 from pvp_ml import __version__
 from pvp_ml.errors import UserError
-from pvp_ml.threads import limit_threads
+from pvp_ml.run.threads import limit_threads
 
 MISTAKE, INTERRUPTED = 2, 130
 
@@ -34,7 +34,7 @@ COMMANDS = {
     "league": ("pvp_ml.cli.league:app", "Members, ratings and results of a run's league; ratings among models."),
     "exploit": ("pvp_ml.cli.exploit:exploit", "Train a best response to a model: how exploitable is it?"),
     "compare": ("pvp_ml.cli.compare:compare", "Learning curves of several runs and seeds, as table and picture."),
-    "play": ("pvp_ml.cli.play:play", "Sit down at a game yourself."),
+    "play": ("pvp_ml.cli.play.command:play", "Sit down at a game yourself."),
     "game": ("pvp_ml.cli.game:app", "List, show and check games."),
     "model": ("pvp_ml.cli.model:app", "List, inspect and verify model files."),
     "bc": ("pvp_ml.cli.bc:app", "Record decisions and train a policy that decides alike."),
@@ -42,7 +42,7 @@ COMMANDS = {
     "sim-server": ("pvp_ml.cli.sim_server:sim_server", "Serve OSRS fights to trainers that speak the old protocol."),
     "obs": ("pvp_ml.cli.obs:app", "Look over a bot's log of observations."),
     "config": ("pvp_ml.cli.config:app", "Show and compare configurations, list presets and flags."),
-    "bench": ("pvp_ml.cli.bench:app", "Measure speed: the simulation alone, or the whole loop."),
+    "bench": ("pvp_ml.cli.bench.command:app", "Measure speed: the simulation alone, or the whole loop."),
     "doctor": ("pvp_ml.cli.doctor:doctor", "Check this machine and say what to mend."),
 }
 

@@ -10,8 +10,8 @@ from rich.console import Console
 
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
-from pvp_ml.recording import Recording, join, parts_of, read_recording, write_recording
-from pvp_ml.run.config import load_config
+from pvp_ml.model.recording import Recording, join, parts_of, read_recording, write_recording
+from pvp_ml.run.config.schema import load_config
 from pvp_ml.spec import GameSpec
 
 app = App(name="bc", help="Behaviour cloning: record decisions, train a policy that decides alike.")
@@ -151,8 +151,8 @@ def train(*flags: Flags, recording: Annotated[list[Path], Parameter(consume_mult
     import torch
 
     from pvp_ml.rl.bc import CloneConfig, clone
-    from pvp_ml.rl.policy import Policy
-    from pvp_ml.run.cloned import clone_bundle
+    from pvp_ml.rl.policy.policy import Policy
+    from pvp_ml.run.teachers import clone_bundle
 
     config = load_config(preset, list(flags), Path.cwd())
     spec = config.env.spec

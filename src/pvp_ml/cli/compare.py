@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pvp_ml.errors import UserError
-from pvp_ml.run.curves import CurveBand, band, group_name, read_curve
+from pvp_ml.run.tracking.curves import CurveBand, band, group_name, read_curve
 
 
 def compare(
@@ -57,7 +57,7 @@ def compare(
             )
         Console().print(table)
     if png:
-        from pvp_ml.plots import curves
+        from pvp_ml.cli.plots import curves
 
         curves(Path(png), {name: (c.steps, c.middle, c.low, c.high) for name, c in bands.items()}, metric)
 

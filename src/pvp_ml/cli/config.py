@@ -11,8 +11,8 @@ from rich.table import Table
 
 from pvp_ml.cli.options_page import default_text, page
 from pvp_ml.games import registry
-from pvp_ml.run.config import config_options, load_config
-from pvp_ml.run.presets import list_presets
+from pvp_ml.run.config.presets import list_presets
+from pvp_ml.run.config.schema import config_options, load_config
 
 app = App(name="config", help="Show and compare configurations, list presets and flags.")
 Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]

@@ -8,11 +8,11 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
-from pvp_ml.bundle import Bundle
 from pvp_ml.cli import INTERRUPTED
 from pvp_ml.cli.train import require_torch, results
 from pvp_ml.errors import UserError
-from pvp_ml.run.config import Config, load_config
+from pvp_ml.model.bundle import Bundle
+from pvp_ml.run.config.schema import Config, load_config
 from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant
 from pvp_ml.selfplay.tally import Evaluation
 

@@ -15,10 +15,10 @@ from typing import Literal
 
 from rich.console import Console
 
+from pvp_ml.data_files import cache_folder
 from pvp_ml.errors import UserError
-from pvp_ml.places import cache_folder
 from pvp_ml.run.machine import cores, free_bytes
-from pvp_ml.threads import threads
+from pvp_ml.run.threads import threads
 
 Mark = Literal["ok", "note", "bad"]
 SIGNS = {"ok": "[green]✓[/]", "note": "[yellow]·[/]", "bad": "[red]✗[/]"}
@@ -118,7 +118,7 @@ def disk() -> Iterator[Finding]:
 
 def node() -> Iterator[Finding]:
     """Node and the simulator for VGC."""
-    from pvp_ml.games.vgc import install
+    from pvp_ml.games.vgc.node import install
 
     try:
         yield Finding("ok", f"Node at {install.find_node()}")
@@ -130,7 +130,7 @@ def node() -> Iterator[Finding]:
 
 def meshes() -> Iterator[Finding]:
     """Which arena Rocket League is played in."""
-    from pvp_ml.games.rocket_league.meshes import choose
+    from pvp_ml.games.rocket_league.arena.meshes import choose
 
     try:
         chosen = choose("auto")

@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from pvp_ml import places, players
-from pvp_ml.bundle import read_metadata
+from pvp_ml import data_files, players
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.registry import GameConfig, GameType
-from pvp_ml.run.options import options_of, read_flags
-from pvp_ml.run.settings import read_settings
+from pvp_ml.model.bundle import read_metadata
+from pvp_ml.run.config.flags import options_of, read_flags
+from pvp_ml.run.config.validate import read_settings
 from pvp_ml.selfplay.evaluate import Contestant, find_contestant
 from pvp_ml.selfplay.evaluate import evaluate as play
 from pvp_ml.selfplay.tally import TABLE_HEADER, Evaluation
@@ -101,7 +101,7 @@ def contestant(name: str, spec: GameSpec, working_directory: Path, greedy: bool)
 
 def game_of(model: str, working_directory: Path) -> str:
     """The game that a model file says it plays."""
-    path = places.find("models", model.removeprefix("model:"), (".zip",), working_directory)
+    path = data_files.find("models", model.removeprefix("model:"), (".zip",), working_directory)
     if path is not None:
         return read_metadata(path)[0].game
     if model in players.names():
@@ -160,7 +160,7 @@ def _show_actions(result: Evaluation) -> None:
 
 def draw(path: Path, results: list[Evaluation]) -> None:
     """All scores and their intervals, opponent by opponent."""
-    from pvp_ml.plots import scores
+    from pvp_ml.cli.plots import scores
 
     lines = []
     for result in results:

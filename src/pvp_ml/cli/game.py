@@ -15,7 +15,7 @@ from rich.table import Table
 from pvp_ml.errors import UserError
 
 if TYPE_CHECKING:
-    from pvp_ml.games.conformance import Check
+    from pvp_ml.games.conformance.check import Check
     from pvp_ml.games.registry import GameConfig, GameType
     from pvp_ml.spec import GameSpec, Head
 
@@ -118,7 +118,7 @@ def check(
         only: check this promise alone; may be repeated
         as_json: print the report as one JSON object
     """
-    from pvp_ml.games.conformance import check_game
+    from pvp_ml.games.conformance.check import check_game
 
     game, config = _configured(name, settings)
     console = Console(highlight=False, soft_wrap=True)

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from pvp_ml.errors import UserError
 from pvp_ml.run.jobs import Job, find_job, list_jobs, stop_job
-from pvp_ml.run.progress import count, duration
+from pvp_ml.run.tracking.live_view import count, duration
 
 app = App(name="jobs", help="What runs, what it prints, and how to stop it.")
 Directory = Annotated[str, Parameter(name=("--directory", "--experiments-dir"))]

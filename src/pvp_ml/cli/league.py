@@ -18,14 +18,14 @@ from rich.table import Table
 from pvp_ml.cli.evaluate import game_of
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
-from pvp_ml.run.checkpoint_facts import read_league
+from pvp_ml.run.store.checkpoint_facts import read_league
 from pvp_ml.selfplay.evaluate import find_contestant
 from pvp_ml.selfplay.league import MAIN, League
 from pvp_ml.selfplay.tally import Tally
 from pvp_ml.selfplay.tournament import Tournament, pairs, play_tournament, rate_pairs
 
 if TYPE_CHECKING:
-    from pvp_ml.cluster.errands import ErrandBook
+    from pvp_ml.cluster.eval_queue import EvalQueue
     from pvp_ml.cluster.ray_cluster import RayCluster
     from pvp_ml.games.registry import GameConfig, GameType
 
@@ -65,7 +65,7 @@ def show(
         return
     _print_members(league, players, names)
     if png:
-        from pvp_ml.plots import heat_map
+        from pvp_ml.cli.plots import heat_map
 
         heat_map(Path(png), names, rates, f"league of {run}")
         print(f"picture: {png}")
@@ -108,7 +108,7 @@ def rate(
     else:
         _print(result)
     if png:
-        from pvp_ml.plots import heat_map
+        from pvp_ml.cli.plots import heat_map
 
         heat_map(Path(png), result.names, result.rates(), f"{kind.name}, {matches} matches per pair")
 
@@ -128,11 +128,11 @@ def _print_members(league: League, players: list[str], names: list[str]) -> None
 
 def errand_book(
     kind: GameType, settings: GameConfig, models: list[str], meetings: list[tuple[int, int]], matches: int, seed: int
-) -> ErrandBook:
+) -> EvalQueue:
     """The meetings of a tournament as tasks."""
-    from pvp_ml.cluster.errands import ErrandBook
+    from pvp_ml.cluster.eval_queue import EvalQueue
 
-    book = ErrandBook(kind, settings, Path.cwd())
+    book = EvalQueue(kind, settings, Path.cwd())
     sides = [book.side(name) for name in models]
     for i, j in meetings:
         book.add(sides[i], sides[j], matches, seed)

@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
-from pvp_ml import places
-from pvp_ml.bundle import Bundle, model_name, read_bundle, read_metadata, write_bundle
+from pvp_ml import data_files
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
-from pvp_ml.run.progress import count
+from pvp_ml.model.bundle import Bundle, model_name, read_bundle, read_metadata, write_bundle
+from pvp_ml.run.tracking.live_view import count
 
 app = App(name="model", help="List, inspect, verify and export model files.")
 AsJson = Annotated[bool, Parameter(name="--json", negative="")]
@@ -90,8 +90,8 @@ def import_(old: Path, *, to: Path | None = None) -> None:
         old: the old file
         to: where the model goes; default: models/NAME.zip
     """
-    from pvp_ml.legacy_convert import convert
-    from pvp_ml.legacy_model import read_legacy
+    from pvp_ml.compat.convert import convert
+    from pvp_ml.compat.old_model import read_legacy
 
     model = read_legacy(old)
     imported = convert(model)
@@ -128,15 +128,15 @@ def export(
         raise UserError("no format is chosen", "give --onnx FILE, --torch FILE or --rlbot FOLDER")
     path = find(model)
     if rlbot is not None:
-        from pvp_ml.games.rocket_league.rlbot_folder import write_folder
-        from pvp_ml.games.rocket_league.rlbot_pilot import BotSettings
+        from pvp_ml.games.rocket_league.rlbot.folder import write_folder
+        from pvp_ml.games.rocket_league.rlbot.pilot import BotSettings
 
         if not 1 <= tick_skip <= 60:
             raise UserError(f"tick_skip is {tick_skip}", "give 1 to 60 ticks")
         files = write_folder(read_bundle(path), model_name(path), rlbot, BotSettings(tick_skip=tick_skip))
         print(f"{rlbot}: {len(files)} files; add the folder in RLBot, or start rlbot.toml")
     if onnx is not None or torch is not None:
-        from pvp_ml.run.exports import export_model
+        from pvp_ml.run.store.exports import export_model
 
         if onnx is not None:
             print(f"{onnx}: {export_model(path, onnx, 'onnx'):,} bytes")
@@ -146,7 +146,7 @@ def export(
 
 def find(model: str) -> Path:
     """The file of a model, by name or path; a run's name stands for its newest model."""
-    path = places.find("models", model, (".zip",), Path.cwd()) or dict(found(Path.cwd())).get(model)
+    path = data_files.find("models", model, (".zip",), Path.cwd()) or dict(found(Path.cwd())).get(model)
     if path is None:
         raise UserError(f"there is no model '{model}'", "`pvp-ml model list` shows what there is")
     return path
@@ -154,7 +154,7 @@ def find(model: str) -> Path:
 
 def found(working_directory: Path) -> Iterator[tuple[str, Path]]:
     """(name, file) of every model, runs included."""
-    yield from places.listed("models", (".zip",), working_directory)
+    yield from data_files.listed("models", (".zip",), working_directory)
     for path in sorted((working_directory / "experiments").glob("*/model.zip")):
         yield path.parent.name, path
 

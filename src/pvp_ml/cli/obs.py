@@ -9,10 +9,10 @@ from cyclopts import App
 from rich.console import Console
 from rich.table import Table
 
-from pvp_ml.bundle import read_bundle
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.match import VecGame
+from pvp_ml.model.bundle import read_bundle
 from pvp_ml.serve.obs_check import Reference, check_rows, read_log, sample_game
 
 app = App(name="obs", help="Look over logs of observations.")

@@ -7,12 +7,12 @@ from dataclasses import fields
 from typing import Any
 
 from pvp_ml.games import registry
-from pvp_ml.rl.expression import FUNCTIONS
-from pvp_ml.rl.schedule import KINDS, Schedule
-from pvp_ml.run.config import Config, EnvConfig, config_options, reward_terms
-from pvp_ml.run.options import Option, entries_of, options_of
-from pvp_ml.run.presets import KeyPath
-from pvp_ml.run.settings import section_of
+from pvp_ml.rl.schedule.expression import FUNCTIONS
+from pvp_ml.rl.schedule.schedule import KINDS, Schedule
+from pvp_ml.run.config.flags import Option, entries_of, options_of
+from pvp_ml.run.config.presets import KeyPath
+from pvp_ml.run.config.schema import Config, EnvConfig, config_options, reward_terms
+from pvp_ml.run.config.validate import section_of
 from pvp_ml.spec import RewardTerm
 
 HEADER = """# Training options

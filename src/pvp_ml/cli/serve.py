@@ -12,10 +12,10 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from pvp_ml import places
-from pvp_ml.bundle import Bundle
+from pvp_ml import data_files
 from pvp_ml.errors import UserError
-from pvp_ml.sampling import Heads
+from pvp_ml.model.bundle import Bundle
+from pvp_ml.model.sampling.heads import Heads
 from pvp_ml.serve import onnx_runtime
 from pvp_ml.serve.engine import WAITING_SHARE
 from pvp_ml.serve.limits import Limits
@@ -131,7 +131,7 @@ def runtimes(engine: EngineName, device: str = "cpu") -> tuple[RuntimeType, ...]
 def torch_runtime(device: str) -> RuntimeType:
     """Policies through torch on a device."""
     try:
-        from pvp_ml.rl.torch_runtime import find_device, torch_decider
+        from pvp_ml.rl.policy.torch_runtime import find_device, torch_decider
     except ImportError as error:
         raise UserError("engine 'torch' needs torch", 'install "pvp-ml[train]"') from error
     find_device(device)
@@ -144,7 +144,7 @@ def torch_runtime(device: str) -> RuntimeType:
 
 
 def _find(name: str) -> Path:
-    path = places.find("models", name, (".zip",), Path.cwd())
+    path = data_files.find("models", name, (".zip",), Path.cwd())
     if path is None:
         raise UserError(f"there is no model '{name}'", "see `pvp-ml model list`, or give a path")
     return path

@@ -13,9 +13,9 @@ from typing import Literal
 from cyclopts import Parameter
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.osrs.remote_wire import DEFAULT_PORT
-from pvp_ml.serve.sim_arena import ArenaLimits
-from pvp_ml.serve.sim_server import SimConfig, serve_until_stopped
+from pvp_ml.games.osrs.remote.wire import DEFAULT_PORT
+from pvp_ml.serve.sim_server.arena import ArenaLimits
+from pvp_ml.serve.sim_server.server import SimConfig, serve_until_stopped
 
 TICK_S = 0.6
 LIMITS = ArenaLimits()

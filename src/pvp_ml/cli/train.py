@@ -20,7 +20,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.selfplay.tally import Evaluation
 
 if TYPE_CHECKING:
-    from pvp_ml.run.config import Config
+    from pvp_ml.run.config.schema import Config
     from pvp_ml.run.resume import Start
 
 Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
@@ -57,7 +57,7 @@ def train(
     """
     if flags and flags[0] in ACTIONS:
         return ACTIONS[flags[0]](flags[1:])
-    from pvp_ml.run.config import load_config
+    from pvp_ml.run.config.schema import load_config
 
     if bc_model:
         flags = (*flags, "--ppo.teacher.model", bc_model)
@@ -85,8 +85,8 @@ def chosen_milestone(config: Config, asked: str) -> str:
     """The milestone's label; `pick` asks, on a terminal."""
     if asked != "pick":
         return asked
-    from pvp_ml.run.milestones import pick_milestone
-    from pvp_ml.run.store import RunStore
+    from pvp_ml.run.store.milestones import pick_milestone
+    from pvp_ml.run.store.run_store import RunStore
 
     store = RunStore(Path(config.run.directory), config.run.name)
     if not sys.stdin.isatty():
@@ -98,7 +98,7 @@ def chosen_milestone(config: Config, asked: str) -> str:
 def train_detached(config: Config, words: Sequence[str]) -> int:
     """`train WORDS` in a process of its own, and TensorBoard beside it; returns at once."""
     from pvp_ml.run.jobs import read_job, start_detached
-    from pvp_ml.run.store import RunStore
+    from pvp_ml.run.store.run_store import RunStore
 
     store = RunStore(Path(config.run.directory), config.run.name)
     if store.path.is_dir() and (running := read_job(store.path).process):

@@ -8,18 +8,18 @@ import torch
 from pydantic import BaseModel, ConfigDict
 
 from pvp_ml.cluster.memory import TraineeMemory
-from pvp_ml.forward import Actor
 from pvp_ml.games import registry
 from pvp_ml.match import AsyncVecGame, VecGame
-from pvp_ml.network import NetworkConfig
-from pvp_ml.rl.policy import Policy
-from pvp_ml.rl.ppo import PpoConfig
+from pvp_ml.model.actor import Actor
+from pvp_ml.model.network_config import NetworkConfig
+from pvp_ml.rl.loss import PpoConfig
+from pvp_ml.rl.policy.policy import Policy
 from pvp_ml.rl.rewards import RewardConfig, RewardMixer
 from pvp_ml.rl.rollout import Rollout
-from pvp_ml.selfplay.async_collector import ROOM, AsyncCollector
-from pvp_ml.selfplay.collector import Collector, rollout_shape
-from pvp_ml.selfplay.deciders import Deciders, MemberSource
-from pvp_ml.selfplay.gradients import RowLearner, TraineeShare
+from pvp_ml.rl.shard_learner import ShardLearner, ShardTrainee
+from pvp_ml.selfplay.collect.async_collector import ROOM, AsyncCollector
+from pvp_ml.selfplay.collect.collector import Collector, rollout_shape
+from pvp_ml.selfplay.collect.seat_actors import MemberSource, SeatActors
 from pvp_ml.selfplay.plans import LineupMix, PlanSource
 from pvp_ml.selfplay.shard import Shard
 from pvp_ml.spec import GameSpec
@@ -71,27 +71,27 @@ class Blueprint(BaseModel):
         own = rank if len(memories[0].gradients) > 1 else 0  # memory that no other shard maps holds one gradient
         shares = [self._share(i, game.spec, memory.gradients[own], memory) for i, memory in enumerate(memories)]
         live: dict[str, Actor] = {share.name: share.policy.actor() for share in shares}
-        deciders = Deciders(game.spec, live, members)
+        seat_actors = SeatActors(game.spec, live, members)
         plans = PlanSource(self.seed, rank, self.shards, game.spec.teams, mix)
         steps = self.trainees[0].ppo.n_steps
         mixer = RewardMixer(game.spec, self.reward)
         if game_type.runs_elsewhere(config):
-            collector: Collector = AsyncCollector(cast(AsyncVecGame, game), steps, deciders, mixer, plans)
+            collector: Collector = AsyncCollector(cast(AsyncVecGame, game), steps, seat_actors, mixer, plans)
         else:
-            collector = Collector(cast(VecGame, game), steps, deciders, mixer, plans)
+            collector = Collector(cast(VecGame, game), steps, seat_actors, mixer, plans)
         return Shard(rank, self.seed, collector, shares)
 
-    def learner(self, rank: int, spec: GameSpec, memories: list[TraineeMemory]) -> RowLearner:
+    def learner(self, rank: int, spec: GameSpec, memories: list[TraineeMemory]) -> ShardLearner:
         """The learning half of that shard alone, fed with rollouts from elsewhere; all learners share one gradient."""
         game_type = registry.find(self.game)
         room = ROOM if game_type.runs_elsewhere(game_type.config(**self.game_config)) else 1
         first = self.trainees[0]
         shape = rollout_shape(spec, first.network, room * first.ppo.n_steps, self.matches_of(rank))
         shares = [self._share(i, spec, memory.gradients[0], memory) for i, memory in enumerate(memories)]
-        return RowLearner(rank, self.seed, Rollout(shape), shares)
+        return ShardLearner(rank, self.seed, Rollout(shape), shares)
 
-    def _share(self, index: int, spec: GameSpec, gradient: torch.Tensor, memory: TraineeMemory) -> TraineeShare:
+    def _share(self, index: int, spec: GameSpec, gradient: torch.Tensor, memory: TraineeMemory) -> ShardTrainee:
         blueprint = self.trainees[index]
         policy = Policy(blueprint.network, spec.interface, memory.weights)
         policy.normalizer = memory.statistics
-        return TraineeShare(blueprint.name, policy, blueprint.ppo, gradient, memory.anchors)
+        return ShardTrainee(blueprint.name, policy, blueprint.ppo, gradient, memory.anchors)

@@ -13,12 +13,12 @@ import numpy as np
 
 from pvp_ml.cluster.orders import Delivery, Errand, Facts, Order, Side
 from pvp_ml.match import Bot, External, Live, MatchPlan, Member, Scripted
+from pvp_ml.rl.loss import LossWeights
 from pvp_ml.rl.normalize import Moments
-from pvp_ml.rl.ppo import LossWeights
-from pvp_ml.rl.schedule import Progress
-from pvp_ml.selfplay.collector import Report, Split
-from pvp_ml.selfplay.gradients import RowFacts
-from pvp_ml.selfplay.lanes import Outcome
+from pvp_ml.rl.schedule.schedule import Progress
+from pvp_ml.rl.shard_learner import RowStats
+from pvp_ml.selfplay.collect.active_matches import Outcome
+from pvp_ml.selfplay.collect.collector import Report, Split
 from pvp_ml.selfplay.plans import LineupMix
 from pvp_ml.selfplay.tally import Evaluation, Tally
 from pvp_ml.spec import Signal
@@ -27,7 +27,7 @@ _CLASSES = {
     cls.__name__: cls
     for cls in (
         Bot, External, Live, MatchPlan, Member, Scripted, Moments, LossWeights, Progress, Report, Split, Outcome,
-        LineupMix, RowFacts, Order, Delivery, Facts, Errand, Side, Evaluation, Tally, Signal,
+        LineupMix, RowStats, Order, Delivery, Facts, Errand, Side, Evaluation, Tally, Signal,
     )
 }  # fmt: skip
 _ARRAY, _DATA, _TUPLE, _BIG = "@a", "@d", "@t", "@i"

@@ -28,13 +28,13 @@ from pvp_ml.cluster.memory import Segment, TraineeMemory, fill_statistics, lay_o
 from pvp_ml.cluster.shards import Piece, ShardLostError, draw_weights
 from pvp_ml.errors import UserError
 from pvp_ml.match import FloatArray
-from pvp_ml.rl.conduct import is_plain
+from pvp_ml.rl.exploration import is_plain
+from pvp_ml.rl.loss import LossWeights
 from pvp_ml.rl.normalize import Moments
-from pvp_ml.rl.policy import Policy
-from pvp_ml.rl.ppo import LossWeights
-from pvp_ml.rl.schedule import Progress
-from pvp_ml.selfplay.collector import Report
-from pvp_ml.selfplay.gradients import RowFacts
+from pvp_ml.rl.policy.policy import Policy
+from pvp_ml.rl.schedule.schedule import Progress
+from pvp_ml.rl.shard_learner import RowStats
+from pvp_ml.selfplay.collect.collector import Report
 from pvp_ml.selfplay.members import MemberFolder
 from pvp_ml.selfplay.plans import LineupMix
 from pvp_ml.selfplay.shard import Shard
@@ -140,7 +140,7 @@ class LocalShards:
         """Per shard and trainee: moments of the discounted rewards."""
         return self.call("reward_moments", gamma)
 
-    def finish(self, scale: FloatArray, gamma: FloatArray, lam: FloatArray) -> list[list[RowFacts]]:
+    def finish(self, scale: FloatArray, gamma: FloatArray, lam: FloatArray) -> list[list[RowStats]]:
         """Advantages of all rows; per shard and trainee what is known of them."""
         return self.call("finish", scale, gamma, lam)
 
@@ -230,7 +230,7 @@ class LocalShards:
         waited, self.wait_seconds = self.wait_seconds, 0.0
         return {"time/wait_s": waited}
 
-    def taskforce(self) -> None:
+    def task_runner(self) -> None:
         """Evaluations are played here."""
 
     def use_mix(self, mix: LineupMix) -> None:

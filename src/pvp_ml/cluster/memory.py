@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from pvp_ml.forward import Array, empty_normalizer
-from pvp_ml.network import NetworkConfig, tensor_shapes
-from pvp_ml.rl.policy import Anchor
+from pvp_ml.model.actor import Array, empty_normalizer
+from pvp_ml.model.network_config import NetworkConfig, tensor_shapes
+from pvp_ml.rl.policy.policy import Anchor
 from pvp_ml.spec import Interface
 
 ANCHORS = ("teacher", "magnet")

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from pvp_ml.cluster.memory import TraineeMemory
 from pvp_ml.match import Member
 from pvp_ml.rl.rollout import NOBODY, Rollout
-from pvp_ml.rl.schedule import Progress
-from pvp_ml.selfplay.collector import Report
+from pvp_ml.rl.schedule.schedule import Progress
+from pvp_ml.selfplay.collect.collector import Report
 from pvp_ml.selfplay.plans import LineupMix
 
 Arrays = list[npt.NDArray[Any]]

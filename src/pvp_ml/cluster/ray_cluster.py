@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from pvp_ml.cluster.errands import run_errand
+from pvp_ml.cluster.eval_queue import run_errand
 from pvp_ml.cluster.roster import Ticket, WorkerLostError
 from pvp_ml.cluster.worker import Answer, Handle, RolloutWorker
 from pvp_ml.errors import UserError

@@ -20,19 +20,19 @@ import torch
 import pvp_ml
 from pvp_ml.cluster.blueprint import Blueprint
 from pvp_ml.cluster.codec import encode
-from pvp_ml.cluster.errands import Taskforce
+from pvp_ml.cluster.eval_queue import TaskRunner
 from pvp_ml.cluster.memory import TraineeMemory, fill_statistics, lay_out, memory_bytes
 from pvp_ml.cluster.orders import Facts, Order, hash_of, members_of, unpack_rollout, weight_arrays
-from pvp_ml.cluster.roster import Crew, Roster
+from pvp_ml.cluster.roster import Roster, WorkerPool
 from pvp_ml.cluster.shards import Piece, draw_weights
 from pvp_ml.cluster.worker import Handle, text_hash
 from pvp_ml.match import FloatArray, Member
+from pvp_ml.rl.loss import LossWeights
 from pvp_ml.rl.normalize import Moments
-from pvp_ml.rl.policy import Policy
-from pvp_ml.rl.ppo import LossWeights
-from pvp_ml.rl.schedule import Progress
-from pvp_ml.selfplay.collector import Report
-from pvp_ml.selfplay.gradients import RowFacts
+from pvp_ml.rl.policy.policy import Policy
+from pvp_ml.rl.schedule.schedule import Progress
+from pvp_ml.rl.shard_learner import RowStats
+from pvp_ml.selfplay.collect.collector import Report
 from pvp_ml.selfplay.members import MemberFolder
 from pvp_ml.selfplay.plans import LineupMix
 
@@ -44,7 +44,7 @@ class RemoteShards:
     """All shards of a run, with their games elsewhere."""
 
     def __init__(
-        self, blueprint: Blueprint, mix: LineupMix, members: str, crew: Crew, max_staleness: int = 0,
+        self, blueprint: Blueprint, mix: LineupMix, members: str, crew: WorkerPool, max_staleness: int = 0,
         now: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         self.blueprint = blueprint
@@ -123,7 +123,7 @@ class RemoteShards:
         """Per worker and trainee: moments of the discounted rewards."""
         return [self._learners[rank].reward_moments(gamma) for rank, _ in self._active]
 
-    def finish(self, scale: FloatArray, gamma: FloatArray, lam: FloatArray) -> list[list[RowFacts]]:
+    def finish(self, scale: FloatArray, gamma: FloatArray, lam: FloatArray) -> list[list[RowStats]]:
         """Advantages of all rows; rows of older weights are judged by the present ones."""
         facts = [self._learners[rank].finish(scale, gamma, lam) for rank, _ in self._active]
         means = [self._learners[rank].correct() for rank, version in self._active if version < self._version]
@@ -198,7 +198,7 @@ class RemoteShards:
         }
         return metrics | ({"cluster/correction": self._correction} if self._max_staleness else {})
 
-    def taskforce(self) -> Taskforce:
+    def task_runner(self) -> TaskRunner:
         """The cluster plays evaluations as well."""
         return self._crew
 

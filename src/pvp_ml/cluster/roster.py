@@ -35,7 +35,7 @@ class WorkerLostError(Exception):
     """A worker died, or its node did, or what it had delivered is gone."""
 
 
-class Crew(Protocol):
+class WorkerPool(Protocol):
     """Workers somewhere, one per rank, and the transport to them."""
 
     version: str  # of Ray; empty without it
@@ -83,7 +83,7 @@ class Roster:
     """All ranks. `forget(rank)` is called when the matches of a rank are lost."""
 
     def __init__(
-        self, crew: Crew, count: int, blueprint: str, expected: Facts, forget: Callable[[int], None],
+        self, crew: WorkerPool, count: int, blueprint: str, expected: Facts, forget: Callable[[int], None],
         now: Callable[[], float],
     ) -> None:  # fmt: skip
         self._crew = crew

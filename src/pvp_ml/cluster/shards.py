@@ -10,15 +10,15 @@ import numpy.typing as npt
 import torch
 
 from pvp_ml.cluster.blueprint import Blueprint
-from pvp_ml.cluster.errands import Taskforce
+from pvp_ml.cluster.eval_queue import TaskRunner
 from pvp_ml.cluster.memory import TraineeMemory
 from pvp_ml.match import FloatArray
+from pvp_ml.rl.loss import LossWeights
 from pvp_ml.rl.normalize import Moments
-from pvp_ml.rl.policy import Policy
-from pvp_ml.rl.ppo import LossWeights
-from pvp_ml.rl.schedule import Progress
-from pvp_ml.selfplay.collector import Report
-from pvp_ml.selfplay.gradients import RowFacts
+from pvp_ml.rl.policy.policy import Policy
+from pvp_ml.rl.schedule.schedule import Progress
+from pvp_ml.rl.shard_learner import RowStats
+from pvp_ml.selfplay.collect.collector import Report
 from pvp_ml.selfplay.plans import LineupMix, scramble
 from pvp_ml.spec import GameSpec
 
@@ -70,7 +70,7 @@ class Shards(Protocol):
     def reward_moments(self, gamma: FloatArray) -> list[list[Moments]]:
         """Per shard and trainee: moments of the discounted rewards."""
 
-    def finish(self, scale: FloatArray, gamma: FloatArray, lam: FloatArray) -> list[list[RowFacts]]:
+    def finish(self, scale: FloatArray, gamma: FloatArray, lam: FloatArray) -> list[list[RowStats]]:
         """Advantages of all rows; per shard and trainee what is known of them."""
 
     def normalise_advantages(self, name: str, mean: float, deviation: float) -> None:
@@ -102,7 +102,7 @@ class Shards(Protocol):
     def take_metrics(self) -> dict[str, float]:
         """What there is to report since it was last asked; `time/wait_s` is always there."""
 
-    def taskforce(self) -> Taskforce | None:
+    def task_runner(self) -> TaskRunner | None:
         """Who plays evaluations as tasks; None = they are played here."""
 
     def close(self) -> None:

@@ -17,15 +17,15 @@ import numpy as np
 import torch
 
 import pvp_ml
-from pvp_ml.bundle import read_bundle
 from pvp_ml.cluster.blueprint import Blueprint
 from pvp_ml.cluster.codec import decode, encode
 from pvp_ml.cluster.memory import fill_statistics, lay_out, memory_bytes
 from pvp_ml.cluster.orders import Arrays, Delivery, Facts, Order, hash_of, members_of, pack_rollout, weight_arrays
 from pvp_ml.errors import UserError
-from pvp_ml.forward import Actor
 from pvp_ml.match import Member
-from pvp_ml.rl.conduct import is_plain
+from pvp_ml.model.actor import Actor
+from pvp_ml.model.bundle import read_bundle
+from pvp_ml.rl.exploration import is_plain
 from pvp_ml.selfplay.shard import Shard
 from pvp_ml.spec import GameSpec
 
@@ -143,7 +143,7 @@ class RolloutWorker:
         shard.use_mix(order.mix)
         shard.set_rewards(order.progress)
         if not self._is_plain:
-            shard.set_conduct(order.progress)
+            shard.set_exploration(order.progress)
         report = shard.collect()
         delivery = Delivery(order.number, report, shard.drawn(), self._fetches)
         return delivery, pack_rollout(shard.collector.rollout, self._is_privileged)

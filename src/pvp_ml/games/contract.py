@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pvp_ml import places
+from pvp_ml import data_files
 from pvp_ml.errors import UserError
 from pvp_ml.spec import Block, Feature, Head, Rule, RuleKind
 
@@ -51,10 +51,10 @@ class Contract:
 def load_contract(name: str, working_directory: Path | None = None) -> Contract:
     """The contract of that name or path: as given, then contracts/environments here, in the user folder, packaged."""
     here = Path.cwd() if working_directory is None else working_directory
-    path = places.find("contracts", name, (".json",), here)
-    path = path or places.find("contracts", f"environments/{name}", (".json",), here)
+    path = data_files.find("contracts", name, (".json",), here)
+    path = path or data_files.find("contracts", f"environments/{name}", (".json",), here)
     if path is None:
-        known = sorted({Path(n).name for n, _ in places.listed("contracts", (".json",), here)})
+        known = sorted({Path(n).name for n, _ in data_files.listed("contracts", (".json",), here)})
         close = difflib.get_close_matches(name, known, 1)
         hint = f"did you mean '{close[0]}'?" if close else f"known contracts: {', '.join(known) or 'none'}"
         raise ContractError(f"there is no contract '{name}'", hint)

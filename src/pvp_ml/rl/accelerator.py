@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from pvp_ml.errors import UserError
-from pvp_ml.rl.policy import Anchor, Evaluation, Policy
-from pvp_ml.rl.ppo import LossWeights, Minibatch, ppo_loss
+from pvp_ml.rl.loss import LossWeights, Minibatch, ppo_loss
+from pvp_ml.rl.policy.policy import Anchor, Evaluation, Policy
+from pvp_ml.rl.policy.sequences import Sequences
 from pvp_ml.rl.ppo_config import Device, Precision
-from pvp_ml.rl.sequences import Sequences
 
 
 def backward(policy: Policy, batch: Minibatch, anchors: Mapping[str, Anchor], weights: LossWeights) -> Tensor:

@@ -16,11 +16,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pvp_ml.errors import UserError
 from pvp_ml.match import FloatArray
-from pvp_ml.recording import Recording
+from pvp_ml.model.recording import Recording
+from pvp_ml.model.sampling.heads import Choice, legal_given
 from pvp_ml.rl.normalize import moments, update
-from pvp_ml.rl.policy import Evaluation, Policy
-from pvp_ml.rl.sequences import Cuts, Sequences, cut_chains, gather
-from pvp_ml.sampling import Choice, legal_given
+from pvp_ml.rl.policy.policy import Evaluation, Policy
+from pvp_ml.rl.policy.sequences import Cuts, Sequences, cut_chains, gather
 
 Ints = npt.NDArray[np.int64]
 

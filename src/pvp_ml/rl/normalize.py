@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pvp_ml.forward import Array
+from pvp_ml.model.actor import Array
 
 
 @dataclass(frozen=True, slots=True)

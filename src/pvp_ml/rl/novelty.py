@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pvp_ml.forward import inverse_deviation
 from pvp_ml.match import FloatArray
-from pvp_ml.rl.policy import Policy
+from pvp_ml.model.actor import inverse_deviation
+from pvp_ml.rl.policy.policy import Policy
 from pvp_ml.rl.rollout import Rollout
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pvp_ml.rl.schedule import Constant, Schedule, Within
+from pvp_ml.rl.schedule.schedule import Constant, Schedule, Within
 
 Device = Literal["auto", "cpu", "cuda"]
 Precision = Literal["auto", "full", "mixed"]

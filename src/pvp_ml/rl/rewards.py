@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pvp_ml.errors import UserError
 from pvp_ml.match import FloatArray
-from pvp_ml.rl.expression import Expression
-from pvp_ml.rl.schedule import Constant, Progress, Schedule, Within
+from pvp_ml.rl.schedule.expression import Expression
+from pvp_ml.rl.schedule.schedule import Constant, Progress, Schedule, Within
 from pvp_ml.spec import GameSpec
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.match import BoolArray, FloatArray, IntArray
-from pvp_ml.rl.kernels_gae import CLOSED, OPEN, VOID, lane_advantages
+from pvp_ml.rl.kernels.gae import CLOSED, OPEN, VOID, lane_advantages
 
 NOBODY = -1
 """Owner of a row that no trainee decides."""

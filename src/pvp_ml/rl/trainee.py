@@ -15,11 +15,11 @@ import numpy.typing as npt
 import torch
 
 from pvp_ml.errors import UserError
-from pvp_ml.forward import EPSILON, Array
+from pvp_ml.model.actor import EPSILON, Array
+from pvp_ml.rl.loss import SUMS, LossWeights, PpoConfig
 from pvp_ml.rl.normalize import Moments, update
-from pvp_ml.rl.policy import Policy
-from pvp_ml.rl.ppo import SUMS, LossWeights, PpoConfig
-from pvp_ml.rl.schedule import Progress
+from pvp_ml.rl.policy.policy import Policy
+from pvp_ml.rl.schedule.schedule import Progress
 
 Sums = npt.NDArray[np.float64]
 MAX_BAD_STEPS = 5

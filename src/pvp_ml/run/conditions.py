@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from pvp_ml.rl.expression import Expression
+from pvp_ml.rl.schedule.expression import Expression
 
 
 def holds(condition: Expression, metrics: Mapping[str, float]) -> bool:

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pvp_ml.errors import UserError
-from pvp_ml.run.lock import start_time
-from pvp_ml.run.store import RunStore, check_run_name
-from pvp_ml.run.tracking import read_metrics
+from pvp_ml.run.store.lock import start_time
+from pvp_ml.run.store.run_store import RunStore, check_run_name
+from pvp_ml.run.tracking.tracker import read_metrics
 
 JOB_FILE = "job.json"
 LOG_FILE = "train.log"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pvp_ml.bundle import Bundle, pack_bundle
 from pvp_ml.cluster.blueprint import Blueprint, TraineeBlueprint
-from pvp_ml.cluster.errands import ErrandBook, Taskforce
+from pvp_ml.cluster.eval_queue import EvalQueue, TaskRunner
 from pvp_ml.cluster.local import LocalShards
 from pvp_ml.cluster.shards import Shards
 from pvp_ml.errors import UserError
-from pvp_ml.run.config import Config
+from pvp_ml.model.bundle import Bundle, pack_bundle
+from pvp_ml.run.config.schema import Config
 from pvp_ml.run.machine import cores
 from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant
 from pvp_ml.selfplay.league import MAIN
@@ -69,13 +69,13 @@ def object_store_bytes(plan: Blueprint) -> int:
 
 
 def measure(
-    config: Config, name: str, bundle: Bundle, against: tuple[str, ...], matches: int, force: Taskforce | None
+    config: Config, name: str, bundle: Bundle, against: tuple[str, ...], matches: int, force: TaskRunner | None
 ) -> list[Evaluation]:
     """A policy against each of these opponents, here or as tasks; the results are the same."""
     env, seed, greedy = config.env, config.run.seed, config.eval.greedy
     scenarios = tuple(env.scenarios)
     if force is not None:
-        book = ErrandBook(env.type, env.settings, Path.cwd())
+        book = EvalQueue(env.type, env.settings, Path.cwd())
         first = book.policy(name, pack_bundle(bundle), greedy)
         for other in against:
             book.add(first, book.side(other), matches, seed, scenarios)

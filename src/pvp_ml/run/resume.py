@@ -14,14 +14,14 @@ from typing import Any
 
 import safetensors.numpy
 
-from pvp_ml import places
-from pvp_ml.bundle import read_bundle
+from pvp_ml import data_files
 from pvp_ml.errors import UserError
-from pvp_ml.forward import Array
-from pvp_ml.network import is_critic
+from pvp_ml.model.actor import Array
+from pvp_ml.model.bundle import read_bundle
+from pvp_ml.model.network_config import is_critic
 from pvp_ml.rl.trainee import Trainee
-from pvp_ml.run.config import Config
-from pvp_ml.run.store import Checkpoint, RunStore, load
+from pvp_ml.run.config.schema import Config
+from pvp_ml.run.store.run_store import Checkpoint, RunStore, load
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _read(name: str) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
             safetensors.numpy.load(files["policy.safetensors"]),
             safetensors.numpy.load(files["normalizer.safetensors"]),
         )
-    path = places.find("models", name, (".zip",), Path.cwd())
+    path = data_files.find("models", name, (".zip",), Path.cwd())
     if path is None:
         raise UserError(f"there is no model or checkpoint '{name}' to start from", "`pvp-ml model list`")
     bundle = read_bundle(path)

@@ -10,25 +10,25 @@ from pathlib import Path
 
 from rich.console import Console
 
-from pvp_ml.bundle import pack_bundle
 from pvp_ml.errors import UserError
-from pvp_ml.forward import Array
-from pvp_ml.run.alarms import Alarms, warn_at_start
-from pvp_ml.run.config import Config
-from pvp_ml.run.debug import Teller
+from pvp_ml.model.actor import Array
+from pvp_ml.model.bundle import pack_bundle
+from pvp_ml.run.config.schema import Config
 from pvp_ml.run.machine import free_bytes
-from pvp_ml.run.progress import History, make_view
 from pvp_ml.run.resume import Start
-from pvp_ml.run.room import check_room
-from pvp_ml.run.store import RunStore
-from pvp_ml.run.tensorboard import TensorBoard
-from pvp_ml.run.tracking import JsonLines, Tracker
+from pvp_ml.run.store.disk_budget import check_room
+from pvp_ml.run.store.run_store import RunStore
+from pvp_ml.run.threads import threads
+from pvp_ml.run.tracking.alarms import Alarms, warn_at_start
+from pvp_ml.run.tracking.debug import Teller
+from pvp_ml.run.tracking.live_view import History, make_view
+from pvp_ml.run.tracking.tensorboard import TensorBoard
+from pvp_ml.run.tracking.tracker import JsonLines, Tracker
+from pvp_ml.run.tracking.weights_and_biases import WeightsAndBiases
 from pvp_ml.run.trainer import Run
-from pvp_ml.run.weights_and_biases import WeightsAndBiases
 from pvp_ml.selfplay.evaluate import find_contestant
 from pvp_ml.selfplay.league import MAIN
 from pvp_ml.selfplay.tally import Evaluation
-from pvp_ml.threads import threads
 
 log = logging.getLogger(__name__)
 

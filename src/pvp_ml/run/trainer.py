@@ -16,25 +16,25 @@ from typing import Any
 
 import torch
 
-from pvp_ml.bundle import Bundle, MatchResult, Training, make_bundle, pack_bundle
 from pvp_ml.cluster.shards import ShardLostError
 from pvp_ml.errors import UserError
 from pvp_ml.match import AsyncVecGame, VecGame
-from pvp_ml.rl.schedule import Progress
+from pvp_ml.model.bundle import Bundle, MatchResult, Training, make_bundle, pack_bundle
+from pvp_ml.rl.learner import Learning, Rollouts
+from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.rl.trainee import NonFiniteError
-from pvp_ml.run.checkpoint import pack, read_extra, unpack
-from pvp_ml.run.competition import Competition
 from pvp_ml.run.conditions import holds
-from pvp_ml.run.config import Config
-from pvp_ml.run.learning import Learning, Rollouts
-from pvp_ml.run.matches import MatchMetrics
-from pvp_ml.run.milestones import free_label, notes
+from pvp_ml.run.config.schema import Config
 from pvp_ml.run.placement import blueprint as blueprint
 from pvp_ml.run.placement import measure, open_shards
 from pvp_ml.run.resume import Start, differences, find_checkpoint, warm_start
-from pvp_ml.run.room import is_within
-from pvp_ml.run.store import RunStore
-from pvp_ml.run.tracking import Point, Tracker
+from pvp_ml.run.store.checkpoint import pack, read_extra, unpack
+from pvp_ml.run.store.disk_budget import is_within
+from pvp_ml.run.store.milestones import free_label, notes
+from pvp_ml.run.store.run_store import RunStore
+from pvp_ml.run.tracking.match_metrics import MatchMetrics
+from pvp_ml.run.tracking.tracker import Point, Tracker
+from pvp_ml.selfplay.competition import Competition
 from pvp_ml.selfplay.league import MAIN
 from pvp_ml.selfplay.tally import Evaluation
 from pvp_ml.selfplay.tournament import reference_rating
@@ -238,7 +238,7 @@ class Run:
         settings = self.config.eval
         values: dict[str, float] = {}
         names = tuple(dict.fromkeys((*settings.opponents, *settings.references)))
-        count, force = matches or settings.matches, self.learning.shards.taskforce()
+        count, force = matches or settings.matches, self.learning.shards.task_runner()
         reports = measure(self.config, self.store.path.name, self.bundle(), names, count, force)
         for name, report in zip(names, reports, strict=True):
             values[f"eval/{name}/score"] = report.total.score

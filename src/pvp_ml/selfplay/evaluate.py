@@ -14,13 +14,13 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from pvp_ml import places, players
-from pvp_ml.bundle import Bundle, model_name, read_bundle
+from pvp_ml import data_files, players
 from pvp_ml.errors import UserError
 from pvp_ml.match import IDLE, RESTING, AsyncVecGame, Bot, External, MatchPlan, StepBuffers, VecGame
+from pvp_ml.model.bundle import Bundle, model_name, read_bundle
 from pvp_ml.players import BundlePlayer, Player
+from pvp_ml.selfplay.collect.kernels.lanes import row_keys
 from pvp_ml.selfplay.figures import FigureSums
-from pvp_ml.selfplay.kernels_lanes import row_keys
 from pvp_ml.selfplay.plans import scramble, seat_teams
 from pvp_ml.selfplay.tally import Evaluation, SignalFolds, Tally
 from pvp_ml.spec import Figure, GameSpec
@@ -56,7 +56,7 @@ def find_contestant(name: str, spec: GameSpec, working_directory: Path, greedy: 
         return Contestant(rest, bot=rest)
     if kind in ("", "player") and rest in players.names():
         return Contestant(rest, make=lambda s: players.make(rest, s))
-    path = places.find("models", rest, (".zip",), working_directory) if kind in ("", "model") else None
+    path = data_files.find("models", rest, (".zip",), working_directory) if kind in ("", "model") else None
     if path is None:
         bots = ", ".join(spec.bots) or "none"
         raise UserError(

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from pvp_ml.errors import UserError
 from pvp_ml.match import Bot, Live, Member, Occupant, Scripted
-from pvp_ml.selfplay.lanes import Outcome
+from pvp_ml.selfplay.collect.active_matches import Outcome
 from pvp_ml.selfplay.ratings import START, Belief, RatingSystem, rate_match
 
 Kind = Literal["past", "exploiter", "target", "latest", "frozen"]

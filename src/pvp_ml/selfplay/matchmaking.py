@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pvp_ml import players
 from pvp_ml.errors import UserError
 from pvp_ml.match import Bot, Live, Member, Occupant, Scripted
-from pvp_ml.rl.schedule import Constant, Progress, Schedule, Within
+from pvp_ml.rl.schedule.schedule import Constant, Progress, Schedule, Within
 from pvp_ml.selfplay.exploiters import ExploiterConfig
 from pvp_ml.selfplay.league import MAIN, Entry, League, Weighting
 from pvp_ml.selfplay.plans import LineupMix

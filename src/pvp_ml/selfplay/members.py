@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pvp_ml.bundle import Bundle, pack_bundle, read_bundle
 from pvp_ml.errors import UserError
-from pvp_ml.forward import Actor
+from pvp_ml.model.actor import Actor
+from pvp_ml.model.bundle import Bundle, pack_bundle, read_bundle
 from pvp_ml.spec import Interface
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from pvp_ml.errors import UserError
 from pvp_ml.match import AsyncVecGame, BoolArray, FloatArray, IntArray, VecGame
+from pvp_ml.model.recording import MAX_ROWS, Recording, join
 from pvp_ml.players import KeyArray, Player, SerialArray
-from pvp_ml.recording import MAX_ROWS, Recording, join
 from pvp_ml.selfplay.evaluate import Contestant, Progress, evaluate
 from pvp_ml.selfplay.tally import Evaluation
 from pvp_ml.spec import GameSpec

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from pvp_ml.rl.conduct import conduct
-from pvp_ml.rl.schedule import Progress
-from pvp_ml.selfplay.collector import Collector, Report
-from pvp_ml.selfplay.gradients import RowLearner, TraineeShare
+from pvp_ml.rl.exploration import conduct
+from pvp_ml.rl.schedule.schedule import Progress
+from pvp_ml.rl.shard_learner import ShardLearner, ShardTrainee
+from pvp_ml.selfplay.collect.collector import Collector, Report
 from pvp_ml.selfplay.plans import LineupMix
 
 
-class Shard(RowLearner):
+class Shard(ShardLearner):
     """Collects, then gives gradients minibatch by minibatch."""
 
-    def __init__(self, rank: int, seed: int, collector: Collector, shares: list[TraineeShare]) -> None:
+    def __init__(self, rank: int, seed: int, collector: Collector, shares: list[ShardTrainee]) -> None:
         super().__init__(rank, seed, collector.rollout, shares)
         self.collector = collector
 
@@ -34,14 +34,14 @@ class Shard(RowLearner):
         """Read the reward weights' schedules."""
         self.collector.mixer.set(progress)
 
-    def set_conduct(self, progress: Progress) -> None:
+    def set_exploration(self, progress: Progress) -> None:
         """Read the schedules of how trainees see and act."""
         for share in self.shares.values():
             self.collector.behave(share.name, conduct(share.policy.interface, share.config, progress))
 
     def refresh(self) -> None:
         """Observation statistics changed."""
-        for actor in self.collector.deciders.live.values():
+        for actor in self.collector.seat_actors.live.values():
             actor.refresh()
 
     def state(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pvp_ml.bundle import MatchResult
+from pvp_ml.model.bundle import MatchResult
 from pvp_ml.spec import Figure, GameSpec, Signal
 
 

@@ -19,7 +19,7 @@ from typing import Any, Self
 import msgspec
 
 from pvp_ml.errors import UserError
-from pvp_ml.wire import Answer, Request, encode_request
+from pvp_ml.serve.wire import Answer, Request, encode_request
 
 MAX_LINE_BYTES = 1 << 20
 

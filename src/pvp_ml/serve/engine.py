@@ -20,7 +20,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.match import FloatArray
 from pvp_ml.serve.limits import Limits
 from pvp_ml.serve.models import Model, Task
-from pvp_ml.wire import Answer, Request, WireError, encode_action, encode_answer, encode_error
+from pvp_ml.serve.wire import Answer, Request, WireError, encode_action, encode_answer, encode_error
 
 log = logging.getLogger(__name__)
 

@@ -10,14 +10,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from pvp_ml.bundle import Bundle
-from pvp_ml.forward import Actor
 from pvp_ml.match import BoolArray, FloatArray
+from pvp_ml.model.actor import Actor
+from pvp_ml.model.bundle import Bundle
+from pvp_ml.model.sampling.heads import Choice, gumbel_noise, legal_given
 from pvp_ml.players import Player, actor_of
-from pvp_ml.sampling import Choice, gumbel_noise, legal_given
 from pvp_ml.serve.runtimes import NUMPY, SIZES, RuntimeType, fastest, size_index
+from pvp_ml.serve.wire import Answer, Request, WireError
 from pvp_ml.spec import GameSpec, Interface
-from pvp_ml.wire import Answer, Request, WireError
 
 WINRATE = "winrate"
 MAX_EXTENSIONS = 8

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml import players
-from pvp_ml.bundle import Bundle
 from pvp_ml.errors import UserError
 from pvp_ml.match import External, MatchPlan, StepBuffers, VecGame
+from pvp_ml.model.bundle import Bundle
 from pvp_ml.spec import Feature, Interface
 
 MAX_ROWS = 200_000

@@ -10,11 +10,11 @@ import importlib.util
 import numpy as np
 import numpy.typing as npt
 
-from pvp_ml.bundle import Bundle
 from pvp_ml.errors import UserError
 from pvp_ml.match import BoolArray, FloatArray
-from pvp_ml.onnx_file import onnx_program
-from pvp_ml.sampling import Heads
+from pvp_ml.model.bundle import Bundle
+from pvp_ml.model.onnx import onnx_program
+from pvp_ml.model.sampling.heads import Heads
 from pvp_ml.serve.runtimes import ProgramRuntime, RuntimeType
 
 

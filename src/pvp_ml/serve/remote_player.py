@@ -11,8 +11,8 @@ from pvp_ml.errors import UserError
 from pvp_ml.match import BoolArray, FloatArray, IntArray
 from pvp_ml.players import KeyArray, SerialArray
 from pvp_ml.serve.client import read_reply
+from pvp_ml.serve.wire import Request, encode_request
 from pvp_ml.spec import GameSpec
-from pvp_ml.wire import Request, encode_request
 
 UNDER_WAY = 32  # below what a server lets one connection have under way
 DEADLINE_MS = 10_000.0

@@ -13,11 +13,11 @@ from typing import Protocol
 
 import numpy as np
 
-from pvp_ml.bundle import Bundle
-from pvp_ml.forward import Keys, Program
 from pvp_ml.match import BoolArray, FloatArray
+from pvp_ml.model.actor import Keys, Program
+from pvp_ml.model.bundle import Bundle
+from pvp_ml.model.sampling.heads import Choice, Heads, gumbel_noise, legal_given
 from pvp_ml.players import actor_of
-from pvp_ml.sampling import Choice, Heads, gumbel_noise, legal_given
 
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 """Rows at which runtimes are compared; a batch takes the winner at the next size."""
@@ -25,7 +25,7 @@ _MEASURED_S = 0.01
 
 
 class Runtime(Protocol):
-    """One way to run a policy; `pvp_ml.forward.Actor` is one as it is."""
+    """One way to run a policy; `pvp_ml.model.actor.Actor` is one as it is."""
 
     def act(self, obs: FloatArray, mask: BoolArray, keys: Keys, greedy: BoolArray, out: Choice, *,
             memory: FloatArray | None) -> int:  # fmt: skip

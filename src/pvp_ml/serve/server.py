@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pvp_ml import players
-from pvp_ml.bundle import model_name, read_bundle
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
+from pvp_ml.model.bundle import model_name, read_bundle
 from pvp_ml.serve.engine import Engine
-from pvp_ml.serve.http import MAX_HEAD_BYTES, HttpSide
 from pvp_ml.serve.limits import Limits, check_exposure, is_loopback
 from pvp_ml.serve.models import PluginModel, PolicyModel
 from pvp_ml.serve.runtimes import NUMPY, RuntimeType
-from pvp_ml.serve.tcp import Gate, LineConnection
+from pvp_ml.serve.transports.http import MAX_HEAD_BYTES, HttpSide
+from pvp_ml.serve.transports.tcp import Gate, LineConnection
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class ServeConfig:
     limits: Limits = field(default_factory=Limits)
 
 
-class Shelf:
+class LoadedModels:
     """The served files: loads them, and loads them again when they change."""
 
     def __init__(self, config: ServeConfig, engine: Engine) -> None:
@@ -145,7 +145,7 @@ class Server:
         loop = asyncio.get_running_loop()
         config = self._config
         self.engine = engine = Engine(config.limits, config.seed, loop.time, loop.call_soon)
-        shelf = Shelf(config, engine)
+        shelf = LoadedModels(config, engine)
         shelf.load()
         line = await _listen(
             lambda: loop.create_server(lambda: LineConnection(engine, self.gate, loop.time), config.host, config.port),
@@ -185,7 +185,7 @@ class Server:
                 connection.close()
         await asyncio.sleep(0)
 
-    async def _sweep(self, shelf: Shelf, clock: Callable[[], float]) -> None:
+    async def _sweep(self, shelf: LoadedModels, clock: Callable[[], float]) -> None:
         next_reload = clock() + self._config.reload_s
         while True:
             await asyncio.sleep(SWEEP_S)

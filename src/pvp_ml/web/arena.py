@@ -11,12 +11,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from pvp_ml import places
+from pvp_ml import data_files
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.replay import Replay, ReplayError, parse_replay, replay_text, write_replay
 from pvp_ml.match import External, MatchPlan
-from pvp_ml.recording import write_recording
+from pvp_ml.model.recording import write_recording
 from pvp_ml.spec import jsonable
 from pvp_ml.web.contestants import YOU, Contestants
 from pvp_ml.web.live import LiveMatch, replayed
@@ -218,4 +218,4 @@ def _seat_names(replay: Replay) -> list[str]:
 
 def home_folder() -> Path:
     """Where matches on the page are kept unless told otherwise."""
-    return places.user_folder() / "arena"
+    return data_files.user_folder() / "arena"

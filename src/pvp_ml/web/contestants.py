@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pvp_ml import places, players
-from pvp_ml.bundle import Bundle, model_name, read_bundle, read_metadata
+from pvp_ml import data_files, players
 from pvp_ml.errors import UserError
 from pvp_ml.match import Bot, External, Occupant
+from pvp_ml.model.bundle import Bundle, model_name, read_bundle, read_metadata
 from pvp_ml.spec import GameSpec
 from pvp_ml.web.minds import Mind, PolicyMind, ScriptedMind
 
@@ -92,7 +92,7 @@ class Contestants:
         for candidate in (against, f"model:{against}", f"bot:{against}", f"player:{against}"):
             if candidate in self.listed:
                 return candidate
-        path = places.find("models", rest if kind == "model" else against, (".zip",), working_directory)
+        path = data_files.find("models", rest if kind == "model" else against, (".zip",), working_directory)
         if path is None:
             known = ", ".join(c.name for c in self.listed.values() if c.kind != "you")
             raise UserError(f"'{against}' cannot be fought in '{self._spec.name}'", f"choose from: {known}; or a file")
@@ -106,7 +106,7 @@ class Contestants:
 def _models(spec: GameSpec, working_directory: Path) -> list[Contestant]:
     runs = ((path.parent.name, path) for path in sorted((working_directory / "experiments").glob("*/model.zip")))
     found: dict[str, Contestant] = {}
-    for name, path in (*places.listed("models", (".zip",), working_directory), *runs):
+    for name, path in (*data_files.listed("models", (".zip",), working_directory), *runs):
         model = _model(spec, name, path)
         if model is not None:
             found.setdefault(model.id, model)

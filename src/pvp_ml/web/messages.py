@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from pvp_ml.errors import UserError
-from pvp_ml.serve.websocket import text_frame
+from pvp_ml.serve.transports.websocket import text_frame
 from pvp_ml.web.live import Frame
 
 MAX_MESSAGE_BYTES = 8192

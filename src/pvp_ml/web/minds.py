@@ -12,12 +12,12 @@ from typing import Protocol
 
 import numpy as np
 
-from pvp_ml.bundle import Bundle, require_fit
 from pvp_ml.errors import UserError
-from pvp_ml.forward import Actor
 from pvp_ml.match import BoolArray, FloatArray, IntArray
+from pvp_ml.model.actor import Actor
+from pvp_ml.model.bundle import Bundle, require_fit
+from pvp_ml.model.sampling.heads import Choice, gumbel_noise
 from pvp_ml.players import Player, actor_of
-from pvp_ml.sampling import Choice, gumbel_noise
 from pvp_ml.spec import GameSpec
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pvp_ml.errors import UserError
 from pvp_ml.match import BoolArray, IntArray
-from pvp_ml.sampling import Heads, legal_given
+from pvp_ml.model.sampling.heads import Heads, legal_given
 from pvp_ml.spec import GameSpec
 
 Picks = Sequence[tuple[str, str]]

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pvp_ml.games.osrs import items as I
-from pvp_ml.games.osrs import kernels_combat as combat
-from pvp_ml.games.osrs import kernels_gear as gear
 from pvp_ml.games.osrs import state as S
+from pvp_ml.games.osrs.kernels import combat as combat
+from pvp_ml.games.osrs.kernels import gear as gear
 
 # Section 4.8, first table: melee, boosted, special, boosted, ranged, boosted, ice barrage, blood barrage.
 MAX_HITS = {

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.osrs import conform_play
-from pvp_ml.games.osrs.conform import MAP_KIND, column_names, conform
-from pvp_ml.games.osrs.conform_compare import replay
-from pvp_ml.games.osrs.conform_read import read_fights, sets_in
-from pvp_ml.games.osrs.conform_rolls import QUANTITIES, check_hit
-from pvp_ml.games.osrs.conform_tables import MAX_LINE_BYTES, TraceError, numbers, prayer_bits
+from pvp_ml.games.osrs.conformance import play
+from pvp_ml.games.osrs.conformance.compare import replay
+from pvp_ml.games.osrs.conformance.conform import MAP_KIND, column_names, conform
+from pvp_ml.games.osrs.conformance.read import read_fights, sets_in
+from pvp_ml.games.osrs.conformance.rolls import QUANTITIES, check_hit
+from pvp_ml.games.osrs.conformance.tables import MAX_LINE_BYTES, TraceError, numbers, prayer_bits
 
 EXCERPT = Path(__file__).parents[2] / "data" / "osrs"
 TRACES = Path(os.environ.get("PVP_ML_TRACES") or Path(__file__).parents[4] / "shared" / "specs" / "osrs" / "traces")
@@ -179,23 +179,23 @@ def test_numbers_stay_in_range():
 
 
 def test_holm_steps_down():
-    assert conform_play.holm([0.001, 0.02, 0.04], 0.05) == [True, True, True]
-    assert conform_play.holm([0.01, 0.04, 0.03], 0.05) == [True, False, False]
-    assert conform_play.holm([0.9, 0.0001], 0.01) == [False, True]
+    assert play.holm([0.001, 0.02, 0.04], 0.05) == [True, True, True]
+    assert play.holm([0.01, 0.04, 0.03], 0.05) == [True, False, False]
+    assert play.holm([0.9, 0.0001], 0.01) == [False, True]
 
 
 def test_uniformity_tells_uniform_from_shifted():
     even = (np.arange(50) + 0.5) / 50
-    assert conform_play.uniformity(even) > 0.999
-    assert conform_play.uniformity(even**2) < 0.01
+    assert play.uniformity(even) > 0.999
+    assert play.uniformity(even**2) < 0.01
     # published critical value of the statistic at 1 %: 1.63 / sqrt(n) for large n
     shifted = np.clip(np.sort(np.concatenate([(np.arange(10_000) + 0.5) / 10_000 + 0.0163])), 0, 1)
-    assert conform_play.uniformity(shifted) == pytest.approx(0.01, abs=0.001)
+    assert play.uniformity(shifted) == pytest.approx(0.01, abs=0.001)
 
 
 def test_uniformity_is_calibrated():
     rng = np.random.default_rng(5)
-    rejected = sum(conform_play.uniformity(rng.random(30)) < 0.05 for _ in range(2000))
+    rejected = sum(play.uniformity(rng.random(30)) < 0.05 for _ in range(2000))
     assert 60 <= rejected <= 140
 
 

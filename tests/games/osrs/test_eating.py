@@ -22,7 +22,7 @@ def test_anglerfish_heals_22_over_the_cap_and_blocks_food_for_3_ticks(fight):
 
 @pytest.mark.parametrize(("base", "heal"), [(10, 3), (24, 4), (25, 6), (50, 11), (75, 15), (93, 22), (99, 22)])
 def test_anglerfish_by_hitpoints(base, heal):
-    from pvp_ml.games.osrs.kernels_fighter import anglerfish_heal
+    from pvp_ml.games.osrs.kernels.fighter import anglerfish_heal
 
     assert getattr(anglerfish_heal, "py_func", anglerfish_heal)(base) == heal
 

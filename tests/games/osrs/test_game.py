@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pvp_ml.errors import UserError
 from pvp_ml.games import replay
-from pvp_ml.games.conformance import check_game
+from pvp_ml.games.conformance.check import check_game
 from pvp_ml.games.legal import Legality
 from pvp_ml.games.osrs import fights, signals, switches
 from pvp_ml.games.osrs import state as S
@@ -191,7 +191,7 @@ def test_replay_file_plays_the_same_fight(tmp_path, name, bot):
 
 
 def test_words_of_a_tick(fight):
-    from pvp_ml.games.osrs.view import tell_tick
+    from pvp_ml.games.osrs.show.view import tell_tick
 
     f = fight()
     before = f.rows.copy()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pvp_ml.games.osrs import items as I
-from pvp_ml.games.osrs import kernels_gear as gear
 from pvp_ml.games.osrs import state as S
+from pvp_ml.games.osrs.kernels import gear as gear
 
 
 def test_rows_and_ids_are_unique():

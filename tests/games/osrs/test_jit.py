@@ -8,21 +8,21 @@ import llvmlite.binding as llvm
 import numba
 import numpy as np
 
-from pvp_ml.compiled import KernelSet
+from pvp_ml.compiled.kernel_set import KernelSet
 from pvp_ml.games import registry
-from pvp_ml.games.osrs import jit
+from pvp_ml.games.osrs.kernels import jit
 from pvp_ml.match import External, MatchPlan, StepBuffers
 
 
 def test_a_changed_kernel_changes_the_folder(monkeypatch, tmp_path):
     key = jit.FIGHTS.key
-    for path in [*jit.HERE.glob("*.py"), *(jit.HERE / "data").glob("*.json")]:
+    for path in [*jit.HERE.glob("*.py"), *jit.HERE.glob("kernels/*.py"), *jit.HERE.glob("data/*.json")]:
         copy = tmp_path / path.relative_to(jit.HERE)
         copy.parent.mkdir(exist_ok=True)
         copy.write_bytes(path.read_bytes())
     monkeypatch.setattr(jit, "HERE", Path(tmp_path))
     assert KernelSet("osrs", jit._sources).key == key
-    (tmp_path / "kernels_combat.py").write_text("# other rules")
+    (tmp_path / "kernels" / "combat.py").write_text("# other rules")
     assert KernelSet("osrs", jit._sources).key != key
 
 

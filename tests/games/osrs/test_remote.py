@@ -12,9 +12,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from remote_playing import record, serving
 
 from pvp_ml.games import registry
-from pvp_ml.games.conformance import check_game
+from pvp_ml.games.conformance.check import check_game
+from pvp_ml.games.conformance.promises import PROMISES
 from pvp_ml.games.osrs.signals import SIGNALS
-from pvp_ml.games.promises import PROMISES
 from pvp_ml.match import Bot, External, MatchPlan
 
 AGENTS = (External("a"), External("b"))

@@ -18,11 +18,11 @@ from remote_playing import record, serving
 
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
-from pvp_ml.games.osrs.remote_link import Address
-from pvp_ml.games.osrs.remote_params import build_number, game_settings, reset_fields
-from pvp_ml.games.osrs.remote_process import ServerProcess, free_address, is_taken, variables
-from pvp_ml.games.osrs.remote_rewards import TERM
-from pvp_ml.games.osrs.remote_wire import ResetBody
+from pvp_ml.games.osrs.remote.link import Address
+from pvp_ml.games.osrs.remote.params import build_number, game_settings, reset_fields
+from pvp_ml.games.osrs.remote.process import ServerProcess, free_address, is_taken, variables
+from pvp_ml.games.osrs.remote.rewards import TERM
+from pvp_ml.games.osrs.remote.wire import ResetBody
 from pvp_ml.match import LOSS, WIN, ActionError, Bot, External, Fault, MatchPlan, StepBuffers
 
 AGENTS = (External("a"), External("b"))

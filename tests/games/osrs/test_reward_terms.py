@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pvp_ml.games.osrs import state as S
-from pvp_ml.games.osrs.kernels_signals import report
-from pvp_ml.games.osrs.kernels_tick import RUNNING, TIED, TRUNCATED, WON_0, WON_1
+from pvp_ml.games.osrs.kernels.signals import report
+from pvp_ml.games.osrs.kernels.tick import RUNNING, TIED, TRUNCATED, WON_0, WON_1
 from pvp_ml.games.osrs.signals import REWARDS, SIGNALS
 
 NAMES = [term.name for term in REWARDS]

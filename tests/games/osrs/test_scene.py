@@ -9,7 +9,7 @@ from pvp_ml import players
 from pvp_ml.games import registry
 from pvp_ml.games.osrs import items
 from pvp_ml.games.osrs import state as S
-from pvp_ml.games.osrs.scene import _dress, scene
+from pvp_ml.games.osrs.show.scene import _dress, scene
 from pvp_ml.match import External, MatchPlan, StepBuffers
 
 

@@ -38,7 +38,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def rocketsim(cache: Path) -> Any:
     """The simulator on the generated arena."""
-    from pvp_ml.games.rocket_league.meshes import generated_set
+    from pvp_ml.games.rocket_league.arena.meshes import generated_set
     from pvp_ml.games.rocket_league.simulator import simulator
 
     return simulator(generated_set())

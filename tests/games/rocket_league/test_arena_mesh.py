@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pvp_ml.games.rocket_league.arena_mesh import EDGE_ROUNDING, ROOF_FILLET, generate, outline, profile
-from pvp_ml.games.rocket_league.field import BACK_NET_Y, BACK_WALL_Y, GOAL_HALF_WIDTH, GOAL_HEIGHT, SIDE_WALL_X
+from pvp_ml.games.rocket_league.arena.field import BACK_NET_Y, BACK_WALL_Y, GOAL_HALF_WIDTH, GOAL_HEIGHT, SIDE_WALL_X
+from pvp_ml.games.rocket_league.arena.generated import EDGE_ROUNDING, ROOF_FILLET, generate, outline, profile
 
 POST = 900.0  # the real posts give a little more room than 892.755
 

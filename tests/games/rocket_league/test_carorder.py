@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import ctypes
 
-from pvp_ml.games.rocket_league.carorder import BUCKETS, add_apart, bucket, find_address_word
+from pvp_ml.games.rocket_league.car_order import BUCKETS, add_apart, bucket, find_address_word
 
 
 def test_cars_stand_in_different_buckets(rocketsim):

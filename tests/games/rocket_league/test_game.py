@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.conformance import check_game
+from pvp_ml.games.conformance.check import check_game
 from pvp_ml.games.registry import find
 from pvp_ml.games.rocket_league import GAME
 from pvp_ml.games.rocket_league.config import RocketLeagueConfig
@@ -221,7 +221,7 @@ def test_long_matches_outgrow_the_first_history(play):
 
 def test_the_simulator_is_asked_for_in_one_line(monkeypatch):
     from pvp_ml.games.rocket_league import simulator
-    from pvp_ml.games.rocket_league.meshes import generated_set
+    from pvp_ml.games.rocket_league.arena.meshes import generated_set
 
     monkeypatch.setitem(sys.modules, "RocketSim", None)
     with pytest.raises(UserError, match="needs RocketSim") as caught:

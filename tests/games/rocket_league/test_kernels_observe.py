@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pvp_ml.games.rocket_league import facts as look_at
+from pvp_ml.games.rocket_league import derived_state as look_at
 from pvp_ml.games.rocket_league import simulator as sim
-from pvp_ml.games.rocket_league.config import RocketLeagueConfig, team_sizes
-from pvp_ml.games.rocket_league.field import (
+from pvp_ml.games.rocket_league.arena.field import (
     BACK_WALL_Y,
     CAR_MAX_SPEED,
     CAR_MAX_SPIN,
@@ -19,6 +18,7 @@ from pvp_ml.games.rocket_league.field import (
     SIDE_WALL_X,
     THEIR_GOAL,
 )
+from pvp_ml.games.rocket_league.config import RocketLeagueConfig, team_sizes
 from pvp_ml.games.rocket_league.observe import BALL_SPEED, DISTANCE, LIMIT, Context, builder, others
 
 

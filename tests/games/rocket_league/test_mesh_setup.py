@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.rocket_league import mesh_setup, meshes
-from pvp_ml.games.rocket_league.arena_mesh import Mesh
+from pvp_ml.games.rocket_league.arena import mesh_setup, meshes
+from pvp_ml.games.rocket_league.arena.generated import Mesh
 
 MESH = meshes.pack(Mesh(np.array([[0, 1, 2]], np.int32), np.eye(3) * 500.0))
 GOOD = "rlgym-rocket-league-2.0.1/rlgym/rocket_league/sim/collision_meshes/soccar/mesh_0.cmf"

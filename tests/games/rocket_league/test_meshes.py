@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.rocket_league import meshes
-from pvp_ml.games.rocket_league.arena_mesh import Mesh, generate
+from pvp_ml.games.rocket_league.arena import meshes
+from pvp_ml.games.rocket_league.arena.generated import Mesh, generate
 from pvp_ml.games.rocket_league.config import RocketLeagueConfig
 from pvp_ml.games.rocket_league.describe import describe
 
@@ -157,7 +157,7 @@ def test_triangles_for_viewers():
 
 @pytest.mark.nightly
 def test_the_games_own_meshes_are_known_as_real(tmp_path, monkeypatch):
-    from pvp_ml.games.rocket_league import mesh_setup
+    from pvp_ml.games.rocket_league.arena import mesh_setup
 
     monkeypatch.setenv("PVP_ML_CACHE", str(tmp_path))
     try:

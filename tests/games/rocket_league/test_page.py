@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pvp_ml.games.rocket_league import packs, view
+from pvp_ml.games.rocket_league import packs
 from pvp_ml.games.rocket_league.actions import report
 from pvp_ml.games.rocket_league.bots import BOTS
 from pvp_ml.games.rocket_league.config import RocketLeagueConfig
 from pvp_ml.games.rocket_league.describe import describe
 from pvp_ml.games.rocket_league.resets import SETTERS
-from pvp_ml.games.rocket_league.rewards import CONDITIONS, TERMS
+from pvp_ml.games.rocket_league.rewards.table import CONDITIONS, TERMS
+from pvp_ml.games.rocket_league.show import view
 
 PAGE = (Path(__file__).parents[3] / "docs" / "games" / "rocket_league.md").read_text(encoding="utf-8")
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.rocket_league import facts, resets
+from pvp_ml.games.rocket_league import derived_state, resets
+from pvp_ml.games.rocket_league.arena.field import KICKOFF_SPAWNS
 from pvp_ml.games.rocket_league.config import RocketLeagueConfig
 from pvp_ml.games.rocket_league.describe import describe
-from pvp_ml.games.rocket_league.field import KICKOFF_SPAWNS
 from pvp_ml.games.rocket_league.resets import ANGLES, POSITION, SETTERS, SPIN, VELOCITY
 
 DRAWS = 2000
@@ -157,7 +157,7 @@ def test_the_lane_has_metrics_of_its_own(play):
 
 def test_a_flip_reset_needs_the_ball_and_air_around(play):
     p = play(matches=1, scenario="flip_reset", mode="1v0")
-    memory, seen = p.game._memory, facts.look(p.game.arenas, p.game.team)
+    memory, seen = p.game._memory, derived_state.look(p.game.arenas, p.game.team)
     place = np.array([[[0.0, 0.0, 900.0]]], np.float32)
     near, far = np.full((1, 1), 150.0, np.float32), np.full((1, 1), 400.0, np.float32)
     seen = replace(seen, has_flip=np.ones((1, 1), bool), position=place)

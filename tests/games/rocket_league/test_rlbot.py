@@ -9,17 +9,17 @@ import tomllib
 import numpy as np
 import pytest
 
-from pvp_ml.bundle import make_bundle
 from pvp_ml.errors import UserError
-from pvp_ml.forward import empty_normalizer
 from pvp_ml.games.rocket_league import simulator as sim
+from pvp_ml.games.rocket_league.arena.field import PADS
 from pvp_ml.games.rocket_league.config import RocketLeagueConfig
 from pvp_ml.games.rocket_league.describe import describe
-from pvp_ml.games.rocket_league.field import PADS
-from pvp_ml.games.rocket_league.rlbot_folder import made_up, write_folder
-from pvp_ml.games.rocket_league.rlbot_packets import axes_of, pad_order, read_packet
-from pvp_ml.games.rocket_league.rlbot_pilot import HANDS_OFF, BotSettings, Pilot, as_packet, open_folder
-from pvp_ml.network import NetworkConfig, tensor_shapes
+from pvp_ml.games.rocket_league.rlbot.folder import made_up, write_folder
+from pvp_ml.games.rocket_league.rlbot.packets import axes_of, pad_order, read_packet
+from pvp_ml.games.rocket_league.rlbot.pilot import HANDS_OFF, BotSettings, Pilot, as_packet, open_folder
+from pvp_ml.model.actor import empty_normalizer
+from pvp_ml.model.bundle import make_bundle
+from pvp_ml.model.network_config import NetworkConfig, tensor_shapes
 
 HAS_RLBOT = importlib.util.find_spec("rlbot") is not None
 
@@ -224,7 +224,7 @@ def test_rlbot_reads_the_folder_and_asks_the_bot(tmp_path):
     from rlbot import flat
     from rlbot.config import load_match_config
 
-    from pvp_ml.games.rocket_league.rlbot_process import make_bot
+    from pvp_ml.games.rocket_league.rlbot.process import make_bot
 
     write_folder(bundle(), "Reader", tmp_path / "bot")
     match = load_match_config(tmp_path / "bot" / "rlbot.toml")

@@ -7,9 +7,9 @@ import socket
 import pytest
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.rocket_league import view
-from pvp_ml.games.rocket_league.narrate import narrate
-from pvp_ml.games.rocket_league.view import ReplayWriter, VisSender, datagram, read_replay
+from pvp_ml.games.rocket_league.show import view
+from pvp_ml.games.rocket_league.show.narrate import narrate
+from pvp_ml.games.rocket_league.show.view import ReplayWriter, VisSender, datagram, read_replay
 
 
 def test_view_says_what_the_simulator_holds(play):
@@ -149,7 +149,7 @@ def test_a_goal_is_told(play, pack):
 
 def test_render_sends_to_the_viewer(play, monkeypatch):
     pytest.importorskip("gymnasium")
-    from pvp_ml.games.adapters import MatchEnv
+    from pvp_ml.games.adapters.envs import MatchEnv
 
     sent = []
     monkeypatch.setattr(view, "show", sent.append)

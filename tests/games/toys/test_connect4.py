@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pvp_ml.games.playthrough import Playthrough
+from pvp_ml.games.conformance.playthrough import Playthrough
 from pvp_ml.games.toys.connect4 import CELLS, GAME, Connect4Config, drops, has_line, winning_columns
 from pvp_ml.match import ActionError, Bot, External, MatchPlan, StepBuffers
 

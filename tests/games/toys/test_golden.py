@@ -7,7 +7,7 @@ import hashlib
 
 import pytest
 
-from pvp_ml.games.playthrough import record
+from pvp_ml.games.conformance.playthrough import record
 from pvp_ml.games.registry import configure, find
 from pvp_ml.match import Bot, External, MatchPlan
 

@@ -3,7 +3,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from pvp_ml.games.playthrough import Playthrough
+from pvp_ml.games.conformance.playthrough import Playthrough
 from pvp_ml.games.toys import kuhn_exact
 from pvp_ml.games.toys.kuhn import GAME, KuhnConfig
 from pvp_ml.match import External, MatchPlan, StepBuffers

@@ -5,8 +5,8 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from pvp_ml.games.conformance import check_game
-from pvp_ml.games.playthrough import Playthrough
+from pvp_ml.games.conformance.check import check_game
+from pvp_ml.games.conformance.playthrough import Playthrough
 from pvp_ml.games.toys.probes import GAME, Kind, ProbeConfig, cases
 from pvp_ml.match import External, MatchPlan, StepBuffers
 

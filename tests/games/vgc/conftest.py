@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.vgc import install
+from pvp_ml.games.vgc.node import install
 
 sys.path.insert(0, str(Path(__file__).parent))  # vgc_playing, vgc_tracing
 
@@ -26,7 +26,7 @@ def installation():
 def build(installation):
     """Builds games and closes them."""
     from pvp_ml.games.vgc.config import VgcConfig
-    from pvp_ml.games.vgc.engine import VgcGame
+    from pvp_ml.games.vgc.game import VgcGame
 
     games = []
 

@@ -10,7 +10,7 @@ from pvp_ml.games.legal import Legality
 from pvp_ml.games.vgc.actions import PASS
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
 from pvp_ml.match import IDLE, External, MatchPlan, StepBuffers
-from pvp_ml.recording import Recording, parts_of, read_recording
+from pvp_ml.model.recording import Recording, parts_of, read_recording
 from pvp_ml.selfplay.evaluate import Contestant
 from pvp_ml.selfplay.record import record_bot
 
@@ -83,7 +83,7 @@ def test_the_command_records_a_bot(installation, tmp_path, monkeypatch, capsys):
 
 def test_recordings_too_large_for_a_file_are_cut_between_lanes(monkeypatch):
     spec = make_spec(VgcConfig())
-    monkeypatch.setattr("pvp_ml.recording.MAX_TOTAL_BYTES", (1 << 16) + 10 * 5900)
+    monkeypatch.setattr("pvp_ml.model.recording.MAX_TOTAL_BYTES", (1 << 16) + 10 * 5900)
     lane = np.array([3, 1, 1, 3, 2, 2, 2, 2, 1, 3, 5, 5], np.int64)
     rows = len(lane)
     obs = np.repeat(np.arange(rows, dtype=np.float32)[:, None], spec.obs_size, axis=1)

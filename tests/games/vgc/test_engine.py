@@ -5,7 +5,7 @@ import pytest
 from vgc_playing import OPEN, bots, plans, play
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.conformance import check_game
+from pvp_ml.games.conformance.check import check_game
 from pvp_ml.games.registry import find
 from pvp_ml.games.vgc.formats import FORMATS
 from pvp_ml.match import RESTING, ActionError, MatchPlan, StepBuffers

@@ -157,7 +157,7 @@ if sys.argv[1] == "SIGKILL": os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_worker_that_keeps_dying_is_one_clear_line(build, monkeypatch, tmp_path):
-    from pvp_ml.games.vgc import worker
+    from pvp_ml.games.vgc.node import worker
 
     broken = tmp_path / "worker.js"
     broken.write_text("console.error('the disk is full'); process.exit(3);")

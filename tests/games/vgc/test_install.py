@@ -3,7 +3,7 @@ import os
 import pytest
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.vgc import install
+from pvp_ml.games.vgc.node import install
 
 
 def lines(error):

@@ -11,12 +11,12 @@ import vgc_tracing as tracing
 from vgc_rivals import results_in_the_simulator
 
 from pvp_ml import players
-from pvp_ml.bundle import read_bundle
 from pvp_ml.errors import UserError
-from pvp_ml.games.vgc import live
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
-from pvp_ml.games.vgc.showdown_server import local_server
+from pvp_ml.games.vgc.live import client as live
+from pvp_ml.games.vgc.live.showdown_server import local_server
 from pvp_ml.games.vgc.teams import shipped
+from pvp_ml.model.bundle import read_bundle
 
 RIVAL = Path(__file__).parent / "live_rival.py"
 TEAMS = ("miraidon-offence", "shadow-rider")

@@ -11,7 +11,7 @@ from pvp_ml.cli import run
 from pvp_ml.errors import UserError
 from pvp_ml.games.vgc import layout, replays
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
-from pvp_ml.recording import read_recording
+from pvp_ml.model.recording import read_recording
 
 MOMENT = [layout.column("global", 0, f) for f in ("turn", "at_preview", "at_turn", "at_forced_switch")]
 HIDDEN = {"stat_hp", "stat_atk", "stat_def", "stat_spa", "stat_spd", "stat_spe"}

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pvp_ml.bundle import read_bundle
 from pvp_ml.cli import run
-from pvp_ml.network import is_critic
+from pvp_ml.model.bundle import read_bundle
+from pvp_ml.model.network_config import is_critic
 
 TEAMS = ["--env.teams", '["miraidon-offence", "shadow-rider"]', "--env.workers", "1"]
 SMALL = [

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from pvp_ml.bundle import Training, make_bundle, write_bundle
 from pvp_ml.errors import UserError
-from pvp_ml.forward import empty_normalizer
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
-from pvp_ml.games.vgc.view import tell, watch
-from pvp_ml.network import NetworkConfig, tensor_shapes
+from pvp_ml.games.vgc.show.view import tell, watch
+from pvp_ml.model.actor import empty_normalizer
+from pvp_ml.model.bundle import Training, make_bundle, write_bundle
+from pvp_ml.model.network_config import NetworkConfig, tensor_shapes
 
 
 def test_lines_become_sentences():

@@ -7,9 +7,10 @@ import subprocess
 
 import numpy as np
 
-from pvp_ml.games.vgc import install, layout
+from pvp_ml.games.vgc import layout
 from pvp_ml.games.vgc.codec import to_poke_env
 from pvp_ml.games.vgc.layout import SCRIPTS
+from pvp_ml.games.vgc.node import install
 from pvp_ml.games.vgc.teams import shipped
 
 TRACE = __file__.replace("vgc_tracing.py", "trace.js")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
+from pvp_ml.games.array_game import RANDOM_BOT, Rows, TableGame
 from pvp_ml.games.registry import GameConfig, GameType
-from pvp_ml.games.toys.table import RANDOM_BOT, Rows, TableGame
 from pvp_ml.match import StepBuffers
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Signal
 

@@ -14,8 +14,8 @@ from pydantic import Field, field_validator
 from pvp_ml.errors import UserError
 from pvp_ml.games.contract import Contract, parse_contract
 from pvp_ml.games.osrs import state, switches
-from pvp_ml.games.osrs.remote_config import RemoteFields, is_remote, without_remote
-from pvp_ml.games.osrs.remote_params import reset_fields
+from pvp_ml.games.osrs.remote.config import RemoteFields, is_remote, without_remote
+from pvp_ml.games.osrs.remote.params import reset_fields
 from pvp_ml.games.osrs.signals import DHAROK_FIGURES, FIGURES, REWARDS, SIGNALS
 from pvp_ml.games.registry import ConformResult, GameType
 from pvp_ml.match import IDLE, AsyncVecGame, External, MatchPlan, StepBuffers, VecGame
@@ -163,8 +163,8 @@ def dharok_spec(config: DharokConfig) -> GameSpec:
 
 
 def _build_compiled(spec: GameSpec, config: FightConfig, matches: int) -> VecGame:
-    from pvp_ml.games.osrs import jit
     from pvp_ml.games.osrs.game import OsrsGame
+    from pvp_ml.games.osrs.kernels import jit
 
     jit.compile_once(lambda: _play_one_tick(OsrsGame(spec, config, 1)))
     return OsrsGame(spec, config, matches)
@@ -182,7 +182,7 @@ def _build_remote(spec: GameSpec, config: FightConfig, agent_type: str, matches:
         raise UserError(
             f"game '{spec.name}': switches cannot be sent to an external server", "give them to `pvp-ml sim-server`"
         )
-    from pvp_ml.games.osrs.remote import RemoteGame
+    from pvp_ml.games.osrs.remote.game import RemoteGame
 
     told = config.model_dump()
     bodies = {s.name: reset_fields({**told, **dict(s.parameters)}, agent_type == "NhEnv") for s in spec.scenarios}
@@ -205,28 +205,28 @@ def build_dharok(config: DharokConfig, matches: int) -> VecGame | AsyncVecGame:
 
 def narrate(steps: Iterable[tuple[VecGame, StepBuffers]]) -> Iterator[str]:
     """A fight in words, tick by tick."""
-    from pvp_ml.games.osrs.narrate import narrate as tell  # the kernels' tables load only when a fight is told
+    from pvp_ml.games.osrs.show.narrate import narrate as tell
 
     return tell(steps)
 
 
 def scene(game: VecGame, _: StepBuffers) -> dict[str, Any]:
     """A fight as a page draws it."""
-    from pvp_ml.games.osrs.scene import scene as draw  # as above
+    from pvp_ml.games.osrs.show.scene import scene as draw
 
     return draw(game)
 
 
 def conform_nh(folder: Path, free_plays: int, limit: int, tell: Callable[[str], None]) -> ConformResult:
     """Agreement with recorded NH fights."""
-    from pvp_ml.games.osrs.conform import conform
+    from pvp_ml.games.osrs.conformance.conform import conform
 
     return conform("nh", folder, free_plays, limit=limit, progress=tell)
 
 
 def conform_dharok(folder: Path, free_plays: int, limit: int, tell: Callable[[str], None]) -> ConformResult:
     """Agreement with recorded Dharok fights."""
-    from pvp_ml.games.osrs.conform import conform
+    from pvp_ml.games.osrs.conformance.conform import conform
 
     return conform("dharok", folder, free_plays, limit=limit, progress=tell)
 

@@ -12,10 +12,14 @@ import numpy.typing as npt
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.legal import check_actions
-from pvp_ml.games.osrs import kernels_batch, kernels_reset, kernels_tick, switches, view
 from pvp_ml.games.osrs import state as S
+from pvp_ml.games.osrs import switches
 from pvp_ml.games.osrs.fights import FIGHT_RULES, FightConfig, NhConfig
-from pvp_ml.games.osrs.kernels_dice import keys_of
+from pvp_ml.games.osrs.kernels import batch as batch_kernels
+from pvp_ml.games.osrs.kernels import reset as reset_kernels
+from pvp_ml.games.osrs.kernels import tick as tick_kernels
+from pvp_ml.games.osrs.kernels.dice import keys_of
+from pvp_ml.games.osrs.show import view
 from pvp_ml.match import LOSS, RESTING, TIE, WIN, Bot, IntArray, MatchPlan, StepBuffers
 from pvp_ml.spec import GameSpec
 
@@ -88,7 +92,7 @@ class OsrsGame:
         """Play one tick in every row that has a match."""
         actions = self._checked(actions)
         outcomes = self._outcomes
-        kernels_batch.step_rows(
+        batch_kernels.step_rows(
             self.fighters,
             self.state,
             self.drained,
@@ -111,8 +115,8 @@ class OsrsGame:
             self.dharok,
         )
         out.faults[...] = 0
-        np.equal(outcomes, kernels_tick.TRUNCATED, out=out.truncated)
-        np.not_equal(outcomes, kernels_tick.RUNNING, out=out.ended)
+        np.equal(outcomes, tick_kernels.TRUNCATED, out=out.truncated)
+        np.not_equal(outcomes, tick_kernels.RUNNING, out=out.ended)
         stopped = np.flatnonzero(out.ended)
         out.ended[...] &= ~out.truncated
         if len(stopped):
@@ -129,7 +133,7 @@ class OsrsGame:
         good = isinstance(actions, np.ndarray) and actions.dtype.kind in "iu" and actions.shape == shape
         if good:
             whole = np.ascontiguousarray(actions, np.int64 if actions.dtype.itemsize > 4 else np.int32)
-            good = kernels_tick.are_in_range(whole, self._sizes)
+            good = tick_kernels.are_in_range(whole, self._sizes)
         if not good:  # rare: perhaps only seats that nobody asks hold something odd
             check_actions(self.spec, actions, self._acting())
         return np.ascontiguousarray(actions, np.int32)
@@ -145,7 +149,7 @@ class OsrsGame:
         plans = [self._queue.popleft() for _ in free]
         self.serials[free] = [plan.serial for plan in plans]
         self._scenarios[free] = [plan.scenario for plan in plans]
-        kernels_reset.start_rows(
+        reset_kernels.start_rows(
             self.fighters,
             self.state,
             self.drained,
@@ -160,7 +164,7 @@ class OsrsGame:
         out.match[...] = self._rows
         out.serial[...] = self.serials
         if len(rows):
-            kernels_batch.show_rows(
+            batch_kernels.show_rows(
                 self.fighters,
                 self.state,
                 self._hidden,

@@ -20,7 +20,7 @@ class _Plugin:
     """Looks features and choices up by name; a game without them is refused when the player is made."""
 
     def __init__(self, spec: GameSpec) -> None:
-        from pvp_ml.sampling import Heads
+        from pvp_ml.model.sampling.heads import Heads
 
         self._spec = spec
         self._heads = Heads.compile(spec.heads)

@@ -28,7 +28,7 @@ def _build(config: RocketLeagueConfig, matches: int) -> RocketLeagueGame:
 
 
 def _setup(progress: Callable[[str], None]) -> None:
-    from pvp_ml.games.rocket_league.mesh_setup import setup
+    from pvp_ml.games.rocket_league.arena.mesh_setup import setup
 
     setup(progress)
 
@@ -40,13 +40,13 @@ def _action_notes(config: RocketLeagueConfig) -> list[str]:
 
 
 def _narrate(steps: Iterable[tuple[VecGame, StepBuffers]]) -> Iterator[str]:
-    from pvp_ml.games.rocket_league.narrate import narrate
+    from pvp_ml.games.rocket_league.show.narrate import narrate
 
     return narrate(steps)
 
 
 def _show(view: dict[str, Any]) -> None:
-    from pvp_ml.games.rocket_league.view import show
+    from pvp_ml.games.rocket_league.show.view import show
 
     show(view)
 

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.games.rocket_league.actions import BOOST, HANDBRAKE, JUMP, PITCH, ROLL, STEER, THROTTLE, YAW
-from pvp_ml.games.rocket_league.facts import Bools, Facts, Floats
-from pvp_ml.games.rocket_league.field import BACK_WALL_Y, OWN_GOAL
+from pvp_ml.games.rocket_league.arena.field import BACK_WALL_Y, OWN_GOAL
+from pvp_ml.games.rocket_league.derived_state import Bools, Facts, Floats
 
 
 @dataclass(slots=True)

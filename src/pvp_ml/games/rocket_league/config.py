@@ -9,7 +9,7 @@ from pydantic import Field
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.registry import GameConfig
-from pvp_ml.games.rocket_league.field import TICKS_PER_S
+from pvp_ml.games.rocket_league.arena.field import TICKS_PER_S
 
 MAX_TEAM = 3
 MODE = re.compile(r"^(\d{1,3})v(\d{1,3})$")

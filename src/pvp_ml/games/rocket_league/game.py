@@ -15,15 +15,16 @@ import numpy.typing as npt
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.legal import Legality
-from pvp_ml.games.rocket_league import bots, facts, resets, signals, snapshots, view
+from pvp_ml.games.rocket_league import bots, derived_state, resets, signals, snapshots
 from pvp_ml.games.rocket_league.actions import JUMP
+from pvp_ml.games.rocket_league.arena.field import TICKS_PER_S
 from pvp_ml.games.rocket_league.config import RocketLeagueConfig, steps, team_sizes
+from pvp_ml.games.rocket_league.controls import Pedals
+from pvp_ml.games.rocket_league.derived_state import EVERY, Facts, Memory, Moment, Rows
 from pvp_ml.games.rocket_league.describe import assemble
-from pvp_ml.games.rocket_league.facts import EVERY, Facts, Memory, Moment, Rows
-from pvp_ml.games.rocket_league.field import TICKS_PER_S
 from pvp_ml.games.rocket_league.observe import Context
-from pvp_ml.games.rocket_league.pedals import Pedals
 from pvp_ml.games.rocket_league.plans import NOBODY, Queue, Ticket
+from pvp_ml.games.rocket_league.show import view
 from pvp_ml.games.rocket_league.simulator import DEMOED, PHYSICS, Arenas
 from pvp_ml.match import IDLE, RESTING, IntArray, MatchPlan, StepBuffers
 
@@ -71,7 +72,7 @@ class RocketLeagueGame:
         for array in (out.signals, out.reward, out.ended, out.truncated, out.faults):
             array[...] = 0
         self._seat(np.flatnonzero(self._serial == RESTING))
-        now = facts.look(self.arenas, self.team)
+        now = derived_state.look(self.arenas, self.team)
         self._observe(now, EVERY, out.obs)
         self._show(out)
 
@@ -159,17 +160,17 @@ class RocketLeagueGame:
         inputs = self._pedals.press(matches, driven, self._drive(driven))
         self.arenas.step(matches, inputs, self._config.delay_ticks, self._config.tick_skip)
         self._clock += playing
-        now = facts.look(self.arenas, self.team)
+        now = derived_state.look(self.arenas, self.team)
         moment = self._memory.advance(now, self.arenas, self._pedals.values[..., JUMP] > 0.5)
         self._goal_now = (moment.scored + moment.conceded).any(1) & playing
         self._permit(now, EVERY)
         return moment
 
-    def _drive(self, driven: npt.NDArray[np.bool_]) -> facts.Floats:
+    def _drive(self, driven: npt.NDArray[np.bool_]) -> derived_state.Floats:
         """What the bots do [M,S,8]."""
         values = np.zeros((*driven.shape, 8), np.float32)
         if driven.any():
-            now = facts.look(self.arenas, self.team)
+            now = derived_state.look(self.arenas, self.team)
             for index, name in enumerate(self.spec.bots):
                 rows, seats = np.nonzero(driven & (self._bot == index))
                 if len(rows):
@@ -234,7 +235,7 @@ class RocketLeagueGame:
         """Read the scene that was just placed and take it as the past."""
         self.arenas.read(rows.tolist())
         self._pedals.release(rows)
-        now = facts.look(self.arenas, self.team, rows)
+        now = derived_state.look(self.arenas, self.team, rows)
         self._memory.begin(rows, now, self.arenas, same_match=same_match)
         self._permit(now, rows)
 
@@ -255,7 +256,7 @@ class RocketLeagueGame:
         self._actions.write_mask(now.may_jump, now.may_boost, mask)
         self._mask[rows] = mask & self._acting[rows][:, :, None]
 
-    def _observe(self, now: Facts, rows: Rows, out: facts.Floats) -> None:
+    def _observe(self, now: Facts, rows: Rows, out: derived_state.Floats) -> None:
         goals = self._memory.goals[rows]
         context = Context(
             previous=self._pedals.values[rows],
@@ -267,7 +268,7 @@ class RocketLeagueGame:
     def _refresh(self, rows: Index, out: StepBuffers) -> None:
         """Observations of rows that began anew in this step."""
         fresh = np.empty((len(rows), *out.obs.shape[1:]), np.float32)
-        self._observe(facts.look(self.arenas, self.team, rows), rows, fresh)
+        self._observe(derived_state.look(self.arenas, self.team, rows), rows, fresh)
         out.obs[rows] = fresh
 
     def _show(self, out: StepBuffers) -> None:

@@ -15,9 +15,7 @@ import numpy.typing as npt
 
 from pvp_ml.games.rocket_league import observe_default
 from pvp_ml.games.rocket_league.actions import CONTROLS
-from pvp_ml.games.rocket_league.config import RocketLeagueConfig, team_sizes
-from pvp_ml.games.rocket_league.facts import Facts, Floats
-from pvp_ml.games.rocket_league.field import (
+from pvp_ml.games.rocket_league.arena.field import (
     BACK_WALL_Y,
     CAR_MAX_SPEED,
     CAR_MAX_SPIN,
@@ -28,7 +26,9 @@ from pvp_ml.games.rocket_league.field import (
     SIDE_WALL_X,
     THEIR_GOAL,
 )
-from pvp_ml.games.rocket_league.kernels_observe import write_advanced
+from pvp_ml.games.rocket_league.config import RocketLeagueConfig, team_sizes
+from pvp_ml.games.rocket_league.derived_state import Facts, Floats
+from pvp_ml.games.rocket_league.kernels.observe import write_advanced
 from pvp_ml.spec import Block, Feature
 
 VERSION = 1

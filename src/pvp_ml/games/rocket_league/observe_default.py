@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pvp_ml.games.rocket_league import simulator as sim
-from pvp_ml.games.rocket_league.facts import Facts, Floats
-from pvp_ml.games.rocket_league.kernels_observe import write_default
+from pvp_ml.games.rocket_league.derived_state import Facts, Floats
+from pvp_ml.games.rocket_league.kernels.observe import write_default
 from pvp_ml.spec import Block, Feature
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.rocket_league.field import (
+from pvp_ml.games.rocket_league.arena.field import (
     BALL_MAX_SPEED,
     CAR_MAX_SPEED,
     CAR_MAX_SPIN,

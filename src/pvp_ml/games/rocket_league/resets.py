@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.rocket_league.field import (
+from pvp_ml.games.rocket_league.arena.field import (
     BALL_REST_Z,
     CAR_MAX_SPEED,
     CAR_MAX_SPIN,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pvp_ml.games.rocket_league import reward_terms as terms
-from pvp_ml.games.rocket_league.facts import Floats, Moment
+from pvp_ml.games.rocket_league.derived_state import Floats, Moment
+from pvp_ml.games.rocket_league.rewards import terms as terms
 from pvp_ml.spec import Signal
 
 WALL_UP_Z = 0.3

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.rocket_league.carorder import add_apart, find_address_word
-from pvp_ml.games.rocket_league.field import TICKS_PER_S
-from pvp_ml.games.rocket_league.kernels_pads import SOON, count_down
-from pvp_ml.games.rocket_league.meshes import MeshSet, materialise
+from pvp_ml.games.rocket_league.arena.field import TICKS_PER_S
+from pvp_ml.games.rocket_league.arena.meshes import MeshSet, materialise
+from pvp_ml.games.rocket_league.car_order import add_apart, find_address_word
+from pvp_ml.games.rocket_league.kernels.pads import SOON, count_down
 
 BALL_WIDTH, CAR_WIDTH, PADS = 25, 36, 34
 # columns of a ball row

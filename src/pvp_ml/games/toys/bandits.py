@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from pvp_ml.games.toys.table import Rows, TableGame
+from pvp_ml.games.array_game import Rows, TableGame
 from pvp_ml.match import LOSS, WIN, IntArray, StepBuffers
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Rule, Signal
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pvp_ml.games.array_game import RANDOM_BOT, START_SCENARIOS, Rows, TableGame, starters
 from pvp_ml.games.registry import GameConfig, GameType
-from pvp_ml.games.toys.table import RANDOM_BOT, START_SCENARIOS, Rows, TableGame, starters
 from pvp_ml.match import IntArray, StepBuffers, VecGame
 from pvp_ml.spec import Block, Feature, Figure, GameSpec, Head, RewardTerm, Scenario, Signal
 

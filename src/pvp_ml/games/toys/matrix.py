@@ -9,8 +9,8 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from pvp_ml.errors import UserError
+from pvp_ml.games.array_game import RANDOM_BOT, Rows, TableGame
 from pvp_ml.games.registry import GameConfig, GameType
-from pvp_ml.games.toys.table import RANDOM_BOT, Rows, TableGame
 from pvp_ml.match import IntArray, StepBuffers
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Signal
 

@@ -25,10 +25,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from pvp_ml.games.array_game import TableGame
 from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.games.toys import bandits, sequences
 from pvp_ml.games.toys.bandits import Case
-from pvp_ml.games.toys.table import TableGame
 from pvp_ml.spec import GameSpec
 
 Kind = Literal[

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from pvp_ml.games.array_game import RANDOM_BOT, Rows, TableGame
 from pvp_ml.games.toys.bandits import PATIENCE, Case
-from pvp_ml.games.toys.table import RANDOM_BOT, Rows, TableGame
 from pvp_ml.match import LOSS, WIN, IntArray, StepBuffers
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Signal
 

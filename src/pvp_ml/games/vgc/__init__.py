@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 def _build(config: VgcConfig, matches: int) -> AsyncVecGame:
-    from pvp_ml.games.vgc.engine import VgcGame
+    from pvp_ml.games.vgc.game import VgcGame
 
     return VgcGame(config, matches)
 
 
 def _setup(progress: Callable[[str], None]) -> None:
-    from pvp_ml.games.vgc.install import setup
+    from pvp_ml.games.vgc.node.install import setup
 
     setup(progress)
 
 
 def _watch(config: VgcConfig, first: str, second: str, scenario: str, seed: int) -> Iterator[str]:
-    from pvp_ml.games.vgc.view import watch
+    from pvp_ml.games.vgc.show.view import watch
 
     return watch(config, first, second, scenario, seed)
 

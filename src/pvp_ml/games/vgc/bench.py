@@ -18,8 +18,8 @@ import numpy as np
 from pvp_ml.errors import UserError
 from pvp_ml.games.legal import Legality
 from pvp_ml.games.vgc.config import SIMULATOR, VgcConfig, make_spec
-from pvp_ml.games.vgc.engine import VgcGame
-from pvp_ml.games.vgc.showdown_server import local_server, tree_cpu_s
+from pvp_ml.games.vgc.game import VgcGame
+from pvp_ml.games.vgc.live.showdown_server import local_server, tree_cpu_s
 from pvp_ml.games.vgc.teams import shipped
 from pvp_ml.match import IDLE, RESTING, External, MatchPlan, StepBuffers
 
@@ -116,7 +116,7 @@ def baseline(python: str, config: VgcConfig, battles: int, decisions_per_battle:
             "mode": "baseline", "port": port, "format": config.format, "teams": list(shipped()[config.format].values()),
             "warm_up": battles, "battles": battles, "concurrent": BASELINE_CONCURRENT,
         }  # fmt: skip
-        script = Path(__file__).with_name("poke_env_client.py")
+        script = Path(__file__).parent / "live" / "poke_env_client.py"
         client = subprocess.Popen(  # noqa: S603 - our own script
             [python, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

@@ -10,7 +10,7 @@ import numpy as np
 from pvp_ml.errors import UserError
 from pvp_ml.games.chance import uniforms
 from pvp_ml.games.vgc.config import VgcConfig
-from pvp_ml.games.vgc.install import Installation
+from pvp_ml.games.vgc.node.install import Installation
 from pvp_ml.games.vgc.teams import pool, refuse_illegal, shipped
 from pvp_ml.match import Bot, MatchPlan
 from pvp_ml.spec import GameSpec

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.vgc import install
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
 from pvp_ml.games.vgc.formats import FORMATS, modern_name
-from pvp_ml.recording import Recording
+from pvp_ml.games.vgc.node import install
+from pvp_ml.model.recording import Recording
 
 MAX_FILE_BYTES = 8 << 20
 MAX_LINES = 50_000

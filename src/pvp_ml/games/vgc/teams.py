@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.vgc.formats import FORMATS, find_format
-from pvp_ml.games.vgc.install import Installation, find
+from pvp_ml.games.vgc.node.install import Installation, find
 
 FOLDER = Path(__file__).parent / "teams"
 MAX_PASTE_BYTES = 64 * 1024

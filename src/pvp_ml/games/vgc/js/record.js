@@ -1,4 +1,4 @@
-// One row of an answer as bytes. The Python side maps the same fields with a NumPy dtype (games/vgc/frames.py).
+// One row of an answer as bytes. The Python side maps the same fields with a NumPy dtype (games/vgc/node/frames.py).
 'use strict';
 
 const legal = require('./legal');

@@ -1,0 +1,1 @@
+"""`pvp-ml bench`: how fast things are."""

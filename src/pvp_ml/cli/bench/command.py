@@ -1,0 +1,157 @@
+"""`pvp-ml bench`: speed, in steps per second of processor time, so that a busy machine does not blur it.
+
+Each command prints one JSON object (--json) or a few lines: metric, value, unit, baseline, ratio, repeats, spread and
+split.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from pvp_ml.errors import UserError
+
+app = App(name="bench", help="Measure speed: the simulation alone, the whole loop, or a server.")
+AsJson = Annotated[bool, Parameter(name="--json", negative="")]
+Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
+BASELINES = Path("benchmarks/baselines")
+PARTS = ("simulate", "infer", "sample", "learn", "wait")
+
+app.command("pvp_ml.cli.bench.serve:serve", name="serve", help="A server's requests per second, beside a plain one.")
+app.command("pvp_ml.cli.bench.sim_server:sim_server", name="sim-server", help="Agent-steps per second of sim-server.")
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One way of measuring, repeated. `spread` is (largest − smallest) / median; `split` are shares of the time."""
+
+    metric: str
+    value: float
+    unit: str
+    repeats: int
+    spread: float
+    split: dict[str, float]
+    baseline: float | None = None
+    ratio: float | None = None
+    against: str = ""
+
+    @classmethod
+    def of(cls, metric: str, unit: str, values: Sequence[float], split: dict[str, float]) -> Measurement:
+        """The median of the repeats, compared with the recorded baseline if there is one."""
+        value = statistics.median(values)
+        spread = (max(values) - min(values)) / value if value else 0.0
+        total = sum(split.values()) or 1.0
+        shares = {part: round(split.get(part, 0.0) / total, 4) for part in PARTS}
+        return cls(metric, round(value, 1), unit, len(values), round(spread, 4), shares).beside(*recorded(metric))
+
+    def beside(self, baseline: float | None, against: str) -> Measurement:
+        """The same with something to compare it with."""
+        ratio = round(self.value / baseline, 3) if baseline else None
+        return Measurement(
+            self.metric, self.value, self.unit, self.repeats, self.spread, self.split, baseline, ratio, against
+        )
+
+    def tell(self, as_json: bool) -> None:
+        """Print it for programs or for people."""
+        if as_json:
+            print(json.dumps(asdict(self)))
+            return
+        print(f"{self.metric}: {self.value:,.0f} {self.unit} (median of {self.repeats}, spread {self.spread:.1%})")
+        print("  time: " + " · ".join(f"{part} {share:.0%}" for part, share in self.split.items() if share))
+        if self.baseline is not None:
+            print(f"  {self.ratio:.2f} × {self.against} ({self.baseline:,.0f})")
+
+
+@app.command
+def sim(
+    *, game: str = "connect4", matches: int = 0, seconds: float = 2.0, repeats: int = 3, as_json: AsJson = False
+) -> None:
+    """Random legal play, the simulation alone: agent-steps per second of processor time spent in the game.
+
+    Args:
+        game: a name from `pvp-ml game list`
+        matches: matches side by side; 0 = as many as suit the game
+        seconds: processor time per repeat
+        repeats: how often
+        as_json: print one JSON object
+    """
+    from pvp_ml.cli.bench.loops import simulate
+    from pvp_ml.games import registry
+
+    kind = registry.find(game)
+    matches = matches or kind.bench_matches
+    check(matches, seconds, repeats)
+    if kind.bench is not None:
+        print(json.dumps(kind.bench(kind.config(), (lambda line: None) if as_json else print)))
+        return
+    runs = [simulate(game, matches, seconds) for _ in range(repeats)]
+    split = {part: sum(run.split[part] for run in runs) for part in ("simulate", "sample")}
+    Measurement.of(f"sim/{game}", runs[0].unit, [run.per_second for run in runs], split).tell(as_json)
+
+
+@app.command
+def train(
+    *flags: Flags,
+    preset: str = "",
+    rollouts: int = 10,
+    repeats: int = 3,
+    compare: Literal["", "sb3", "ancestor"] = "",
+    as_json: AsJson = False,
+) -> None:
+    """The whole loop in one process: decisions learned per second of processor time.
+
+    Settings are flags, as in `pvp-ml train`; --game connect4 chooses a game.
+
+    Args:
+        preset: a preset's name or file
+        rollouts: rollouts per repeat, after two to warm up
+        repeats: how often
+        compare: measure that in the same run, too: sb3 (MaskablePPO of sb3-contrib, same game, network and batch), or
+            ancestor (the ancestor's large network instead of the default one)
+        as_json: print one JSON object
+    """
+    from pvp_ml.cli.bench.loops import ANCESTOR, SEPARATE, learn
+    from pvp_ml.cli.train import require_torch
+    from pvp_ml.run.config.schema import load_config
+
+    check(1, 1.0, min(rollouts, repeats))
+    require_torch()
+    words = [*flags, *(SEPARATE if compare == "sb3" else [])]
+    config = load_config(preset, words if words or preset else ["--game", "connect4"], Path.cwd())
+    ours, theirs, split = [], [], dict.fromkeys(PARTS, 0.0)
+    for _ in range(repeats):  # in turn, so that both meet the same noise
+        run = learn(config, rollouts)
+        ours.append(run.per_second)
+        split = {part: split[part] + run.split.get(part, 0.0) for part in PARTS}
+        if compare == "sb3":
+            from pvp_ml.cli.bench.sb3 import learn_sb3
+
+            theirs.append(learn_sb3(config, rollouts).per_second)
+        elif compare == "ancestor":
+            theirs.append(learn(load_config(preset, [*words, *ANCESTOR], Path.cwd()), rollouts).per_second)
+    result = Measurement.of(f"train/{config.env.name}", run.unit, ours, split)
+    if theirs:
+        what = {"sb3": "sb3-contrib MaskablePPO", "ancestor": "the ancestor's network"}[compare]
+        result = result.beside(round(statistics.median(theirs), 1), what)
+    result.tell(as_json)
+
+
+def check(matches: int, seconds: float, repeats: int) -> None:
+    """Refuse sizes that measure nothing."""
+    if matches < 1 or seconds <= 0 or repeats < 1:
+        raise UserError("matches, seconds, rollouts and repeats must be above 0")
+
+
+def recorded(metric: str) -> tuple[float | None, str]:
+    """The frozen value of a metric, if this is a checkout that has one."""
+    path = BASELINES / f"{metric.replace('/', '-')}.json"
+    if not path.is_file():
+        return None, ""
+    record = json.loads(path.read_text())
+    return float(record["value"]), f"the record of {record['date']}"

@@ -1,0 +1,132 @@
+"""The loops that `pvp-ml bench` times."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pvp_ml import players
+from pvp_ml.errors import UserError
+from pvp_ml.games import registry
+from pvp_ml.match import IDLE, External, IntArray, MatchPlan, StepBuffers, VecGame
+from pvp_ml.players import Player
+from pvp_ml.run.config.schema import Config
+
+WARM_UP = 2
+SEPARATE = [
+    "--network.critic", "separate", "--network.trunk", "[256, 256]", "--network.heads", "independent",
+    "--self-play.opponents", "{random: 1}",
+]  # fmt: skip
+"""What sb3 can do as well: two trunks, heads that do not see one another, one seat that learns."""
+
+ANCESTOR = [
+    "--network.trunk", "[512, 512]", "--network.critic", "separate", "--network.heads", "mlp",
+    "--network.head-layers", "[128, 128]",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Steps, the seconds they took, and where the time went."""
+
+    steps: int
+    seconds: float
+    unit: str
+    split: dict[str, float]
+
+    @property
+    def per_second(self) -> float:
+        """Steps per second."""
+        return self.steps / self.seconds if self.seconds > 0 else 0.0
+
+
+def simulate(name: str, matches: int, seconds: float) -> Timing:
+    """Random legal play for that long, counted in processor seconds spent in the game."""
+    kind = registry.find(name)
+    if kind.asynchronous:
+        raise UserError(f"game '{name}' runs in processes of its own", "measure it with `pvp-ml bench train`")
+    game = kind.build(kind.config(), matches)
+    try:
+        return _simulate(game, players.make("random", game.spec), seconds, time.process_time)  # type: ignore[arg-type]
+    finally:
+        game.close()
+
+
+def _simulate(game: VecGame, player: Player, seconds: float, clock: Callable[[], float]) -> Timing:
+    spec, m = game.spec, game.matches
+    out = StepBuffers.allocate(spec, m)
+    actions: IntArray = np.full((m, spec.seats, len(spec.heads)), IDLE, np.int32)
+    rng, lineup = np.random.default_rng(0), tuple(External(str(seat)) for seat in range(spec.seats))
+    scenarios = [scenario.name for scenario in spec.scenarios]
+    serial = 0
+
+    def top_up(count: int) -> None:
+        nonlocal serial
+        game.queue(
+            [MatchPlan(serial + i, serial + i, lineup, scenarios[(serial + i) % len(scenarios)]) for i in range(count)]
+        )
+        serial += count
+
+    top_up(2 * m)
+    game.start(out)
+    steps, playing, sampling, warm = 0, 0.0, 0.0, False
+    while playing < seconds or not warm:
+        before = clock()
+        where = np.nonzero(out.acting)
+        keys = rng.integers(0, 2**63, len(where[0]), dtype=np.uint64)
+        serials, seats = out.serial[where[0]], where[1].astype(np.int32)
+        actions[where] = player.decide(serials, seats, out.obs[where], out.mask[where], keys)
+        decided = clock()
+        game.step(actions, out)
+        played = clock()
+        if ended := int((out.ended | out.truncated | (out.faults != 0)).sum()):
+            top_up(ended)
+        if warm:
+            sampling, playing, steps = sampling + decided - before, playing + played - decided, steps + m * spec.seats
+        warm = True
+    return Timing(steps, playing, "agent-steps per CPU-second", {"simulate": playing, "sample": sampling})
+
+
+def learn(config: Config, rollouts: int) -> Timing:
+    """The training loop without disk and views, in one process."""
+    from pvp_ml.run.store.run_store import RunStore
+    from pvp_ml.run.tracking.tracker import Point, Tracker
+    from pvp_ml.run.trainer import Run
+
+    points: list[Point] = []
+
+    class Keep:
+        def write(self, point: Point) -> None:
+            points.append(point)
+
+        def close(self) -> None:
+            pass
+
+    single = config.model_copy(
+        update={"run": config.run.model_copy(update={"shards": 1, "total_steps": 0, "name": "bench"})}
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        run = Run(single, RunStore(Path(folder), "bench"), Tracker({"keep": Keep()}))
+        try:
+            for i in range(WARM_UP + rollouts):
+                if i == WARM_UP:
+                    before = time.process_time()
+                collected = run.collect()
+                if collected is None:
+                    raise UserError("a shard was lost while measuring", "see `pvp-ml doctor`")
+                run.record(collected, run.learn())
+            seconds = time.process_time() - before
+        finally:
+            run.close()
+    measured = [point.values for point in points[WARM_UP:]]
+    split = {
+        part: sum(values.get(f"time/{part}_s", 0.0) for values in measured)
+        for part in ("simulate", "infer", "sample", "learn", "wait")
+    }
+    rows = sum(values["ppo/rows"] for values in measured)
+    return Timing(int(rows), seconds, "learned decisions per CPU-second", split)

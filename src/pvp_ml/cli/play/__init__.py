@@ -1,0 +1,1 @@
+"""`pvp-ml play`: a person against an agent."""

@@ -1,0 +1,142 @@
+"""`pvp-ml play`: sit down at a game yourself, on a page in the browser or in the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import webbrowser
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from cyclopts import Parameter
+
+from pvp_ml.cli.play.text import play_text
+from pvp_ml.cli.serve import read_token
+from pvp_ml.errors import UserError
+from pvp_ml.games import registry
+from pvp_ml.match import VecGame
+from pvp_ml.selfplay.evaluate import find_contestant
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class PlayOptions:
+    """The flags of `pvp-ml play`.
+
+    Attributes:
+        against: a model file or name, a scripted player or a bot; default: the shipped model, else a bot of the game
+        text: in this terminal, step by step, instead of on a page
+        seat: where you sit, counted from 0
+        scenario: default: the game's first
+        greedy: a model takes its preferred choice instead of sampling
+        seed: the same seed deals the same match
+        host: address of the page; anything but this machine needs a token
+        port: port of the page; 0 = any free one
+        token_file: file that holds the token; or set PVP_ML_TOKEN
+        open: show the page in the browser
+        keep: keep replays and, of your own matches, demonstrations for `pvp-ml bc train`
+        folder: where they are kept; default: `arena` in the user's folder
+        server: vgc: log in at this Showdown server (ws://… or wss://…) and accept challenges; `local` starts one here
+        user: vgc: the name to log in with
+        password_file: vgc: file that holds the password, where the server wants one
+        battles: vgc: leave after so many battles; 0 = play on
+        team: vgc: a shipped team or a PokePaste file; default: all shipped ones in turn
+        format: vgc: the format; default: the game's
+    """
+
+    against: str = ""
+    text: bool = False
+    seat: int = 0
+    scenario: str = ""
+    greedy: bool = False
+    seed: int | None = None
+    host: str = "127.0.0.1"
+    port: int = 8642
+    token_file: Path | None = None
+    open: bool = True
+    keep: bool = True
+    folder: Path | None = None
+    server: str = ""
+    user: str = "pvp-ml"
+    password_file: Path | None = None
+    battles: int = 0
+    team: str = ""
+    format: str = ""
+
+
+DEFAULTS = PlayOptions()
+
+
+def play(game: str, *, options: PlayOptions = DEFAULTS) -> None:
+    """Play against a model, a scripted player or a bot of the game; or watch two of them.
+
+    Args:
+        game: a name from `pvp-ml game list`
+    """
+    if options.server:
+        from pvp_ml.cli.play.showdown import play_on_server
+
+        play_on_server(game, options)
+    elif options.text:
+        _in_terminal(game, options)
+    else:
+        _on_page(game, options)
+
+
+def _on_page(game: str, options: PlayOptions) -> None:
+    from pvp_ml.web.arena import Arena, ArenaConfig, home_folder
+
+    try:
+        from pvp_ml.web.guard import ServerConfig
+        from pvp_ml.web.server import Site, serve_until
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"the page needs the library '{error.name}'", 'pip install "pvp-ml[web]", or play with --text'
+        ) from error
+    folder = (options.folder or home_folder()) if options.keep else None
+    config = ArenaConfig(
+        game, options.against, options.scenario, options.seat, options.seed, options.greedy, folder
+    )  # fmt: skip
+    listen = ServerConfig(host=options.host, port=options.port, token=read_token(options.token_file))
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        arena = Arena(config, Path.cwd(), loop.time)
+        arena.warm_up()
+        if arena.contestants.note:
+            print(arena.contestants.note)
+
+        def ready(port: int) -> None:
+            host = f"[{options.host}]" if ":" in options.host else options.host
+            secret = f"#token={listen.token}" if listen.token else ""
+            address = f"http://{host}:{port}/{secret}"
+            print(f"{arena.kind.title}: {address}  (Ctrl-C ends)", flush=True)
+            if options.open:
+                loop.run_in_executor(None, webbrowser.open, address)
+
+        await serve_until(Site(arena, listen), listen, ready)
+
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(run())
+
+
+def _in_terminal(game: str, options: PlayOptions) -> None:
+    found = registry.find(game)
+    if found.asynchronous:
+        raise UserError(f"'{game}' cannot be played in the terminal")
+    built = cast(VecGame, found.build(found.config(), 1))
+    spec, seat = built.spec, options.seat
+    try:
+        if not 0 <= seat < spec.seats:
+            raise UserError(f"seat {seat} does not exist", f"'{game}' has seats 0 to {spec.seats - 1}")
+        rival = options.against or (spec.bots[0] if spec.bots else "random")
+        contestant = find_contestant(rival, spec, Path.cwd(), options.greedy)
+        name = options.scenario or spec.scenarios[0].name
+        spec.scenario(name)
+        number = secrets.randbits(63) if options.seed is None else options.seed
+        print(f"{found.title}: you against {contestant.name}, seed {number}")
+        play_text(built, contestant, name, number, seat, print, lambda: input("> "))
+    finally:
+        built.close()

@@ -1,0 +1,1 @@
+"""Reads what other programs wrote: old models, options and presets. Only `cli` and config loading import it."""

@@ -1,0 +1,1 @@
+"""Compiled functions and where they are kept."""

@@ -1,0 +1,1 @@
+"""Our fights against recorded ones, roll by roll."""

@@ -1,0 +1,1 @@
+"""Fights on somebody else's server."""

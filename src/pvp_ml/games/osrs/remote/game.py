@@ -1,0 +1,376 @@
+"""Fights on an external server as an AsyncVecGame: a connection per agent, all waits bounded, losses are void matches.
+
+A row is a fight of two agents of ours, or of one against the server's scripted opponent. The server tells the ending
+one step after the last tick; whenever somebody has no hitpoints left that step is made here, so that a match has as
+many steps as in process. Two resets of a fight may be answered one tick apart: the earlier agent then makes a step
+without input, because a server in lock step would wait for it for ever.
+"""
+
+from __future__ import annotations
+
+import collections
+import logging
+import random
+import string
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from pvp_ml.errors import UserError
+from pvp_ml.games.legal import check_actions
+from pvp_ml.games.osrs.remote.agent import Agent, BadSightError, Layout, Phase
+from pvp_ml.games.osrs.remote.config import RemoteFields
+from pvp_ml.games.osrs.remote.link import Address, Failure, Links
+from pvp_ml.games.osrs.remote.params import episode_id
+from pvp_ml.games.osrs.remote.process import ServerProcess, free_address
+from pvp_ml.games.osrs.remote.row import RESULTS, SEATS, Row, RowPhase, results
+from pvp_ml.games.osrs.remote.stage import Ending, Stage
+from pvp_ml.games.osrs.remote.wire import DEFAULT_PORT, encode_request, read_answer
+from pvp_ml.match import IDLE, TIE, ActionError, Bot, Fault, IntArray, MatchPlan, StepBuffers
+from pvp_ml.spec import GameSpec
+
+log = logging.getLogger(__name__)
+
+PATIENCE_S = 0.05
+"""How long an agent waits for its opponent's reset before it makes a step without input."""
+
+MAX_REFUSALS = 5
+POLL_S = 0.05
+FAULTS = {
+    Failure.REFUSED: Fault.CRASHED,
+    Failure.CLOSED: Fault.CRASHED,
+    Failure.LATE: Fault.STALLED,
+    Failure.TOO_LONG: Fault.BAD_DATA,
+}
+
+
+class RemoteGame:
+    """M fights elsewhere. `bodies`: scenario → training, deathMatch and resetParams of its resets."""
+
+    def __init__(
+        self,
+        spec: GameSpec,
+        config: RemoteFields,
+        agent_type: str,
+        bodies: Mapping[str, Mapping[str, Any]],
+        matches: int,
+    ) -> None:
+        if matches < 1:
+            raise UserError(f"game '{spec.name}': {matches} matches", "at least 1")
+        self.spec, self.matches = spec, matches
+        self._config, self._type, self._bodies = config, agent_type, bodies
+        address = Address.parse(config.remote or f"localhost:{DEFAULT_PORT}")
+        self._process: ServerProcess | None = None
+        if config.remote_command:
+            self._process = ServerProcess(config.remote_command, free_address(address))
+            self._process.start()
+            address = self._process.address
+        self._links = Links(address, SEATS * matches)
+        layout, tag = Layout.of(spec), "".join(random.SystemRandom().choices(string.ascii_lowercase, k=4))
+        agents = [Agent(i, f"{i // SEATS} {tag}{'ab'[i % SEATS]}", spec, layout) for i in range(SEATS * matches)]
+        self._rows = [Row(agents=agents[SEATS * row : SEATS * row + SEATS]) for row in range(matches)]
+        self._agents = agents
+        self._stage = Stage(spec, matches, layout)
+        self._queue: collections.deque[MatchPlan] = collections.deque()
+        self._ready: collections.deque[int] = collections.deque()
+        self._is_started = False
+        self.voids: collections.Counter[Fault] = collections.Counter()
+
+    def queue(self, plans: Sequence[MatchPlan]) -> None:
+        """Append plans; rows take them in order as they become free."""
+        for plan in plans:
+            self.spec.scenario(plan.scenario)
+            if len(plan.lineup) != SEATS or all(isinstance(o, Bot) for o in plan.lineup):
+                raise UserError(f"plan {plan.serial}: an external fight has two seats, one of them not a bot")
+            for occupant in plan.lineup:
+                if isinstance(occupant, Bot) and occupant.name not in self.spec.bots:
+                    raise UserError(f"game '{self.spec.name}' has no bot '{occupant.name}'")
+        self._queue.extend(plans)
+        if self._is_started:
+            self._fill()
+
+    def start(self) -> None:
+        """Begin the first matches; their first observations arrive through `recv`."""
+        self._is_started = True
+        self._fill()
+
+    def send(self, match: IntArray, actions: IntArray) -> None:
+        """Give the actions [n,S,H] of the rows `match` [n]; does not wait. IDLE is sent as the first choices."""
+        rows = np.asarray(match, np.int64).tolist()
+        if len(set(rows)) < len(rows) or any(
+            not 0 <= row < self.matches or self._rows[row].phase is not RowPhase.ASKED for row in rows
+        ):
+            raise ActionError(f"game '{self.spec.name}': rows {rows[:8]} are not all different and awaiting actions")
+        acting = self._stage.out.acting[rows] if rows else np.zeros((0, SEATS), np.bool_)
+        check_actions(self.spec, actions, acting)
+        now = time.monotonic()
+        for i, number in enumerate(rows):
+            row = self._rows[number]
+            row.phase = RowPhase.PLAYING
+            row.steps += 1
+            if row.fault is Fault.NONE and self._is_late(row, now):
+                row.fault = Fault.DESYNC
+            if row.fault is not Fault.NONE:
+                self._void(number, row.fault, now)
+                continue
+            for seat in row.live:
+                if row.agents[seat].phase is Phase.SEEING:
+                    self._step(number, row.agents[seat], actions[i, seat].tolist(), now)
+
+    def recv(self, at_least: int, timeout_s: float, out: StepBuffers) -> int:
+        """Wait for at least that many rows; write them to out[:n] (`out.match` says which) and return n."""
+        room = len(out.match)
+        deadline = time.monotonic() + timeout_s
+        while True:
+            left = deadline - time.monotonic()
+            wait = min(POLL_S, max(0.0, left)) if len(self._ready) < min(at_least, room) else 0.0
+            self._pump(wait)
+            if len(self._ready) >= min(at_least, room) or time.monotonic() >= deadline:
+                break
+        rows = [self._ready.popleft() for _ in range(min(len(self._ready), room))]
+        for number in rows:
+            if self._rows[number].phase is RowPhase.READY:
+                self._rows[number].phase = RowPhase.ASKED
+        self._stage.hand_out(rows, out)
+        self._fill()
+        return len(rows)
+
+    def view(self, match: int) -> dict[str, Any]:
+        """A JSON description of one row's state for people."""
+        row = self._rows[match]
+        if row.plan is None:
+            return {"game": self.spec.name, "serial": None, "resting": True}
+        return {
+            "game": self.spec.name,
+            "serial": row.plan.serial,
+            "scenario": row.plan.scenario,
+            "server": str(self._links.address),
+            "phase": row.phase.name.lower(),
+            "ticks": row.steps,
+            "fighters": [{"id": agent.name, "state": agent.phase.value} for agent in row.fighters],
+        }
+
+    def close(self) -> None:
+        """Log out where that takes no waiting, and stop a server that we started."""
+        now = time.monotonic()
+        for agent in self._agents:
+            is_here = agent.phase in (Phase.IN, Phase.SEEING) and self._links.is_connected(agent.index)
+            if is_here and not self._links.in_flight(agent.index):
+                self._links.request(agent.index, encode_request("logout", agent.name), now + 1.0, now)
+        self._links.close()
+        if self._process is not None:
+            self._process.stop()
+
+    def _fill(self) -> None:
+        """Give queued plans to resting rows, lowest row first."""
+        for number, row in enumerate(self._rows):
+            if not self._queue:
+                return
+            if row.phase is RowPhase.RESTING and number not in self._ready:
+                self._begin(number, self._queue.popleft())
+
+    def _begin(self, number: int, plan: MatchPlan) -> None:
+        row = self._rows[number]
+        row.plan, row.steps, row.fault, row.refusals = plan, 0, Fault.NONE, 0
+        row.live = tuple(seat for seat, occupant in enumerate(plan.lineup) if not isinstance(occupant, Bot))
+        row.phase, row.retry_at = RowPhase.STARTING, 0.0
+        for agent in row.fighters:
+            if agent.phase is Phase.SEEING:
+                agent.phase = Phase.IN
+        self._prepare(number, time.monotonic())
+
+    def _prepare(self, number: int, now: float) -> None:
+        """Take the next step towards the first observation, for every agent of the row that is not waiting."""
+        row = self._rows[number]
+        for agent in row.fighters:
+            if row.phase is not RowPhase.STARTING or self._links.in_flight(agent.index):
+                continue
+            if agent.phase in (Phase.OUT, Phase.LEAVING):
+                agent.phase = Phase.ENTERING
+                self._ask(number, agent, "login", {"agentType": self._type}, now)
+            elif agent.phase is Phase.IN:
+                agent.phase = Phase.RESETTING
+                self._ask(number, agent, "reset", self._reset_body(row, agent), now)
+
+    def _reset_body(self, row: Row, agent: Agent) -> dict[str, Any]:
+        plan, told = row.plan, self._bodies[row.plan.scenario if row.plan else "default"]
+        assert plan is not None
+        seat = agent.index % SEATS
+        rival = row.agents[1 - seat].name if len(row.live) > 1 else "baseline"
+        own = {"agent": agent.name, "target": rival, "episodeId": episode_id(plan.seed, seat)}
+        params = {**told["resetParams"], **own}
+        return {**told, "target": rival, "maintainTargetEnvironment": len(row.live) == 1, "resetParams": params}
+
+    def _ask(self, number: int, agent: Agent, action: str, body: object, now: float) -> None:
+        agent.sent_at = now
+        line = encode_request(action, agent.name, body)
+        failure = self._links.request(agent.index, line, now + self._config.remote_timeout_s, now)
+        if failure is not None:
+            self._fail(number, agent, FAULTS[failure], failure.value, now)
+
+    def _step(self, number: int, agent: Agent, action: list[int], now: float) -> None:
+        agent.phase = Phase.STEPPING
+        chosen = [0] * len(action) if action[0] == IDLE else action
+        self._ask(number, agent, "step", {"action": chosen}, now)
+
+    def _pump(self, wait_s: float) -> None:
+        """Let the connections move, and do what follows from each answer before the next one is read."""
+        now = time.monotonic()
+        for index, found in self._links.poll(wait_s, now):
+            number, agent, now = index // SEATS, self._agents[index], time.monotonic()
+            if isinstance(found, Failure):
+                self._fail(number, agent, FAULTS[found], found.value, now)
+            else:
+                self._hear(number, agent, found, now)
+        now = time.monotonic()
+        for index in self._links.overdue(now):
+            self._fail(index // SEATS, self._agents[index], Fault.STALLED, Failure.LATE.value, now)
+        for number, row in enumerate(self._rows):
+            if row.phase is RowPhase.STARTING and now >= row.retry_at:
+                self._prepare(number, now)
+                self._wake(number, row, now)
+
+    def _wake(self, number: int, row: Row, now: float) -> None:
+        """A row whose agents have all seen something is ready; one that waits alone steps without input."""
+        fighters = list(row.fighters)
+        if row.phase is not RowPhase.STARTING or any(a.phase not in (Phase.SEEING, Phase.STEPPING) for a in fighters):
+            for agent in fighters:
+                if agent.phase is Phase.SEEING and now - agent.seen_at > PATIENCE_S and len(fighters) > 1:
+                    self._step(number, agent, [IDLE] * len(self.spec.heads), now)
+            return
+        if all(a.phase is Phase.SEEING or now - a.sent_at > PATIENCE_S for a in fighters):
+            row.phase = RowPhase.READY
+            self._stage.first(number, row.plan.serial if row.plan else 0, row.agents, row.live)
+            self._ready.append(number)
+
+    def _hear(self, number: int, agent: Agent, line: bytes, now: float) -> None:
+        row = self._rows[number]
+        try:
+            answer = read_answer(line)
+            if answer.error:
+                self._refused(number, agent, answer.message, now)
+            elif agent.phase is Phase.LEAVING:
+                agent.phase = Phase.OUT
+                self._prepare(number, now)
+            elif agent.phase is Phase.ENTERING:
+                agent.phase, agent.evictions = Phase.IN, 0
+                self._prepare(number, now)
+            elif agent.phase is Phase.RESETTING:
+                agent.begin(answer.body, now)
+                self._wake(number, row, now)
+            elif agent.phase is Phase.STEPPING:
+                jump = agent.see(answer.body, now)
+                is_playing = row.phase is RowPhase.PLAYING
+                if jump > self._config.remote_desync_ticks and is_playing:
+                    self._fail(number, agent, Fault.DESYNC, f"{jump} ticks were lost", now)
+                elif agent.terminal is not None and (agent.terminal not in RESULTS or not is_playing):
+                    self._fail(number, agent, Fault.DESYNC, f"the server says {agent.terminal[:40]}", now)
+                elif is_playing:
+                    self._settle(number, now)
+        except (BadSightError, msgspec.DecodeError, UnicodeDecodeError) as error:
+            self._links.drop(agent.index, now)
+            self._fail(number, agent, Fault.BAD_DATA, str(error)[:200], now)
+
+    def _refused(self, number: int, agent: Agent, message: str, now: float) -> None:
+        """The server answered in the error form."""
+        row, said = self._rows[number], message[:200]
+        if agent.phase is Phase.ENTERING and agent.evictions < MAX_REFUSALS:  # an agent of that name is still there
+            agent.evictions += 1
+            agent.phase = Phase.LEAVING
+            self._ask(number, agent, "logout", None, now)
+            return
+        if agent.phase is Phase.LEAVING:
+            agent.phase = Phase.OUT
+        else:
+            agent.phase = Phase.IN
+        if row.phase is RowPhase.STARTING:
+            row.refusals += 1
+            if row.refusals > MAX_REFUSALS:
+                raise UserError(f"the server at {self._links.address} refuses to begin a fight: {said}")
+        self._fail(number, agent, Fault.REJECTED, said, now)
+
+    def _fail(self, number: int, agent: Agent, fault: Fault, why: str, now: float) -> None:
+        """Something went wrong for one agent: its match is void, or begins again if it had not begun."""
+        row = self._rows[number]
+        if not self._links.is_connected(agent.index):
+            agent.phase = Phase.OUT
+        if fault is Fault.CRASHED and self._process is not None and self._process.ensure():
+            log.warning("the server had ended and was started again")
+        if row.phase is RowPhase.STARTING:
+            self._abandon(row, now)
+            row.retry_at = max(now, *(self._links.links[a.index].retry_at for a in row.fighters))
+            log.debug("row %d begins again: %s", number, why)
+        elif row.phase is RowPhase.PLAYING:
+            log.info("match %d is void: %s", row.plan.serial if row.plan else -1, why)
+            self._void(number, fault, now)
+        elif row.phase in (RowPhase.READY, RowPhase.ASKED):
+            row.fault = fault
+
+    def _abandon(self, row: Row, now: float) -> None:
+        """Make every agent of the row ready to begin anew."""
+        for agent in row.fighters:
+            if self._links.in_flight(agent.index) or not self._links.is_connected(agent.index):
+                self._links.drop(agent.index, now)
+                agent.phase = Phase.OUT
+            elif agent.phase is not Phase.OUT:
+                agent.phase = Phase.IN
+
+    def _void(self, number: int, fault: Fault, now: float) -> None:
+        self.voids[fault] += 1
+        self._abandon(self._rows[number], now)
+        self._stage.void(number, fault)
+        self._next(number)
+
+    def _is_late(self, row: Row, now: float) -> bool:
+        """Whether the caller took longer than a fight in real time allows."""
+        limit = self._config.remote_desync_s
+        return bool(limit and row.steps > 1 and any(now - agent.seen_at > limit for agent in row.fighters))
+
+    def _settle(self, number: int, now: float) -> None:
+        """All steps of a row are answered: it goes on, or it ended and both sides are asked how."""
+        row = self._rows[number]
+        fighters = list(row.fighters)
+        if any(agent.phase is not Phase.SEEING for agent in fighters):
+            return
+        assert row.plan is not None
+        open_ = [agent for agent in fighters if agent.terminal is None]
+        has_food_rule = not self._bodies[row.plan.scenario]["deathMatch"]
+        is_over = len(open_) < len(fighters) or any(
+            agent.is_near_end or (has_food_rule and agent.is_foodless) for agent in fighters
+        )
+        if open_ and is_over and not any(agent.has_peeked for agent in open_):
+            for agent in open_:
+                agent.is_peeking = agent.has_peeked = True
+                self._step(number, agent, [IDLE] * len(self.spec.heads), now)
+            return
+        for agent in fighters:
+            agent.has_peeked = False
+        states = [agent.terminal for agent in fighters if agent.terminal is not None]
+        if states:
+            self._stage.step(number, row.agents, row.live, Ending.ENDED, results(row))
+            self._next(number)
+        elif row.steps >= self.spec.max_steps:
+            self._stage.step(number, row.agents, row.live, Ending.TRUNCATED, (TIE, TIE))
+            self._next(number)
+        else:
+            self._stage.step(number, row.agents, row.live, Ending.NONE, None)
+            row.phase = RowPhase.READY
+            self._ready.append(number)
+
+    def _next(self, number: int) -> None:
+        """The match in the row stopped; begin the next plan there, or let it rest and log its agents out."""
+        row = self._rows[number]
+        if self._queue:
+            self._begin(number, self._queue.popleft())
+            return
+        now = time.monotonic()
+        for agent in row.fighters:
+            if agent.phase in (Phase.IN, Phase.SEEING):
+                agent.phase = Phase.LEAVING
+                self._ask(number, agent, "logout", None, now)
+        row.plan, row.live, row.phase = None, (), RowPhase.RESTING
+        self._stage.rest(number)
+        self._ready.append(number)

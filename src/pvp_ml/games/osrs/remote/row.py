@@ -1,0 +1,50 @@
+"""One row of a remote game: which fight it holds and where that stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from pvp_ml.games.osrs.remote.agent import Agent
+from pvp_ml.match import LOSS, TIE, WIN, Fault, MatchPlan
+
+SEATS = 2
+RESULTS = {"WON": WIN, "TIED": TIE, "LOST": LOSS}
+
+
+class RowPhase(IntEnum):
+    """Where a row stands."""
+
+    RESTING = 0
+    STARTING = 1  # logins and resets
+    READY = 2  # an observation waits to be received
+    ASKED = 3  # the caller has it and owes actions
+    PLAYING = 4  # steps are under way
+
+
+@dataclass(slots=True)
+class Row:
+    """One fight; `live` are the seats that are agents of ours."""
+
+    phase: RowPhase = RowPhase.RESTING
+    plan: MatchPlan | None = None
+    live: tuple[int, ...] = ()
+    steps: int = 0
+    fault: Fault = Fault.NONE  # of a match that was lost while the caller held its row
+    retry_at: float = 0.0
+    refusals: int = 0
+    agents: list[Agent] = field(default_factory=list)
+
+    @property
+    def fighters(self) -> Iterator[Agent]:
+        """The agents of this match."""
+        return (self.agents[seat] for seat in self.live)
+
+
+def results(row: Row) -> tuple[int, int]:
+    """Seat results from what the agents were told; who was told nothing has the opposite. Two winners are a tie."""
+    told = {seat: RESULTS[row.agents[seat].terminal or ""] for seat in row.live if row.agents[seat].terminal}
+    first = told.get(0, -told.get(1, TIE))
+    second = told.get(1, -first)
+    return (TIE, TIE) if first == second else (first, second)

@@ -1,0 +1,1 @@
+"""Fights for people: words, pictures, state."""

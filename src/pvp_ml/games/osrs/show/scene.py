@@ -1,0 +1,104 @@
+"""A fight as a page draws it: both fighters after a tick and what each of them did in it.
+
+Only what a screen of the game shows, plus each side's own inventory and timers: damage that is still in the air is left
+out. Reads the rows directly, so the last tick of a fight can be drawn too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pvp_ml.games.osrs import items
+from pvp_ml.games.osrs import state as S
+from pvp_ml.games.osrs.game import OsrsGame
+from pvp_ml.games.osrs.show import view
+from pvp_ml.match import VecGame
+
+STYLES = view.STYLE_NAMES
+_MAGIC, _RANGED = S.B_ATT_MAGIC, S.B_ATT_RANGED
+_SETS = {"mage": S.SET_MAGE, "ranged": S.SET_RANGED, "melee": S.SET_MELEE, "spec": S.SET_SPEC}
+_DRESS = {"head": S.HEAD, "body": S.BODY, "legs": S.LEGS}
+
+
+def scene(game: VecGame) -> dict[str, Any]:
+    """Row 0 of an OSRS game."""
+    assert isinstance(game, OsrsGame)
+    rows, match = game.fighters[0], game.state[0]
+    tick = int(match[S.TICK])
+    return {
+        "kind": "osrs",
+        "tick": tick,
+        "fight_type": items.FIGHT_TYPES[int(match[S.FIGHT_TYPE])],
+        "fighters": [_fighter(rows[seat], rows[1 - seat], match, tick) for seat in range(2)],
+    }
+
+
+def _fighter(me: view.Row, opponent: view.Row, match: view.Row, tick: int) -> dict[str, Any]:
+    told = view.describe_fighter(me, match)
+    weapon = int(me[S.WORN + S.WEAPON])
+    levels = told["levels"]
+    return {
+        "build": told["build"],
+        "hp": levels["hitpoints"],
+        "prayer": levels["prayer"],
+        "levels": {skill: levels[skill] for skill in ("attack", "strength", "defence", "ranged", "magic")},
+        "energy": told["special_energy"],
+        "special_on": told["special_on"],
+        "position": told["position"],
+        "overhead": view.overhead(me),
+        "prayers": told["prayers"],
+        "vengeance": told["vengeance"],
+        "lunar": bool(me[S.SPELLBOOK] == S.LUNAR),
+        "dying": told["dying"],
+        "worn": told["worn"],
+        "weapon_class": items.CLASSES[int(items.ITEM_CLASS[weapon])],
+        "style": STYLES[int(items.ITEM_OBSERVED[weapon])],
+        "dress": {name: _dress(int(me[S.WORN + slot])) for name, slot in _DRESS.items()},
+        "weapons": {name: _weapon_of(me, number) for name, number in _SETS.items()},
+        "inventory": told["inventory"],
+        "supplies": told["supplies"],
+        "timers": told["timers"],
+        "incoming": [_under_way(me, k) for k in range(int(me[S.HITS]))],
+        "splats": told["hitsplats"],
+        "attack": _attack(me, opponent, tick),
+    }
+
+
+def _dress(item: int) -> str:
+    """What a piece of armour is made for: 'none' for an empty slot."""
+    if not item:
+        return "none"
+    bonus = items.ITEM_BONUS[item]
+    if bonus[_MAGIC] > max(0, bonus[_RANGED]):
+        return "magic"
+    return "ranged" if bonus[_RANGED] > 0 else "melee"
+
+
+def _weapon_of(me: view.Row, number: int) -> str | None:
+    first = S.SETS + number * S.SET_SIZE
+    for item in me[first : first + S.SET_SIZE]:
+        if item and items.ITEM_SLOT[int(item)] == S.WEAPON:
+            return items.KEYS[int(item)]
+    return None
+
+
+def _under_way(me: view.Row, number: int) -> dict[str, Any]:
+    hit = S.HIT_QUEUE + number * S.HIT_SIZE
+    return {"delay": int(me[hit + S.HIT_DELAY]), "style": STYLES[int(me[hit + S.HIT_STYLE])]}
+
+
+def _attack(me: view.Row, opponent: view.Row, tick: int) -> dict[str, Any] | None:
+    """What the fighter attacked with this tick."""
+    if not me[S.TICK_HITS]:
+        return None
+    spell = view.SPELL_NAMES[int(me[S.TICK_SPELL])]
+    froze = spell is not None and spell.startswith("Ice") and not opponent[S.WAS_FROZEN]
+    return {
+        "style": STYLES[max(0, int(me[S.TICK_STYLE]) - 1)],
+        "spell": spell,
+        "special": bool(me[S.TICK_SPECIALS]),
+        "hits": int(me[S.TICK_HITS]),
+        "matched": bool(me[S.TICK_MATCHED]),
+        "froze": bool(froze and opponent[S.T_FREEZE] > tick),
+        "energy": int(me[S.TICK_ENERGY]),
+    }

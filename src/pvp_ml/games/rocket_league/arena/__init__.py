@@ -1,0 +1,1 @@
+"""The field and its collision meshes."""

@@ -1,0 +1,1 @@
+"""Named reward terms."""

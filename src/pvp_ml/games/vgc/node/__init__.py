@@ -1,0 +1,1 @@
+"""Node processes that run the simulator."""

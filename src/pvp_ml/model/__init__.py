@@ -1,0 +1,1 @@
+"""What a trained model is, and how it decides. No torch."""

@@ -1,0 +1,1 @@
+"""From logits, masks and rules to choices."""

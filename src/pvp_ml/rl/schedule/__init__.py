@@ -1,0 +1,1 @@
+"""Numbers that change during a run, and the arithmetic a preset may contain."""

@@ -1,0 +1,233 @@
+"""The learning half of a shard: rows of one rollout, their advantages, and the gradients of minibatches.
+
+It sees a rollout and weights and no game, so it runs beside the game (local shards) or in the trainer's process, on a
+rollout that came over the network.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from pvp_ml.match import FloatArray
+from pvp_ml.rl.accelerator import Accelerator, accelerator_for, backward, judge
+from pvp_ml.rl.loss import SUMS, LossWeights, Minibatch, PpoConfig
+from pvp_ml.rl.normalize import Moments, moments
+from pvp_ml.rl.novelty import add_novelty
+from pvp_ml.rl.policy.policy import Anchor, Policy
+from pvp_ml.rl.policy.sequences import Cuts, Sequences, cut, gather
+from pvp_ml.rl.rollout import Rollout, Rows
+from pvp_ml.selfplay.collect.kernels.lanes import discounted_returns
+from pvp_ml.selfplay.plans import scramble
+
+MAX_CORRECTION = 2.0
+"""Largest weight of a row that an older policy acted."""
+
+CORRECTION_ROWS = 4096
+"""Rows, or sequences of a memory, whose log-probabilities are computed again at once."""
+
+STATISTICS_STRIDE = 4
+"""Every how many rows observation statistics are taken: neighbouring rows are nearly the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowStats:
+    """What the trainer must know of a shard's rows before learning."""
+
+    rows: int
+    advantage: tuple[float, float]  # sum, sum of squares
+    returns: tuple[float, float]  # sum, sum of squares
+    obs: Moments
+    privileged: Moments
+    picks: Moments
+
+
+@dataclass(slots=True)
+class ShardTrainee:
+    """A trainee as one shard sees it: same weights, its own gradient."""
+
+    name: str
+    policy: Policy
+    config: PpoConfig
+    gradient: torch.Tensor  # [size], what this shard adds
+    anchors: dict[str, Anchor]
+    rows: Rows | None = None
+    cuts: Cuts | None = None
+    labels: tuple[FloatArray, npt.NDArray[np.bool_]] | None = None
+    order: npt.NDArray[np.int64] | None = None
+    scale: tuple[float, float] = (0.0, 1.0)
+    log_prob: FloatArray | None = None  # [B] under the present weights, where the rows were acted by older ones
+    accelerator: Accelerator | None = None  # judges minibatches elsewhere or in another precision
+    correction: FloatArray | None = None  # [B] what such a row's advantage is multiplied by
+
+
+class ShardLearner:
+    """Gives gradients of one rollout, minibatch by minibatch."""
+
+    def __init__(self, rank: int, seed: int, rollout: Rollout, shares: list[ShardTrainee]) -> None:
+        self.rank = rank
+        self.rollout = rollout
+        self.shares = {share.name: share for share in shares}
+        self._order = [share.name for share in shares]
+        self._seed = seed
+        self.running = np.zeros(rollout.reward.shape[1:], np.float32)  # [M,S] discounted reward so far
+        self._returns = np.zeros_like(rollout.reward)
+        for share in shares:
+            share.policy.bind_gradients(share.gradient)
+            share.accelerator = accelerator_for(share.policy, share.config.device, share.config.precision)
+
+    def add_novelty(self, coefficients: FloatArray) -> float:
+        """Pay each trainee for the unusual: see `novelty`. Returns the sum paid."""
+        rollout, paid = self.rollout, 0.0
+        for k, share in enumerate(self.shares.values()):
+            if coefficients[k] > 0.0:
+                paid += add_novelty(rollout, k, share.policy, float(coefficients[k]))
+        return paid
+
+    def reward_moments(self, gamma: FloatArray) -> list[Moments]:
+        """Per trainee: moments of the discounted reward that its lanes had collected at each step; gamma [trainees]."""
+        rollout = self.rollout
+        discounted_returns(
+            1, rollout.length, rollout.seated, rollout.reward, rollout.end, gamma, self.running, self._returns
+        )
+        seated = rollout.seated[1:-1]
+        return [moments(self._returns[1:][seated == k][:, None]) for k in range(len(self._order))]
+
+    def finish(self, scale: FloatArray, gamma: FloatArray, lam: FloatArray) -> list[RowStats]:
+        """Advantages of all rows; per trainee a reward scale, γ and λ."""
+        self.rollout.advantages(scale, gamma, lam)
+        return [self._facts(share, k) for k, share in enumerate(self.shares.values())]
+
+    def _facts(self, share: ShardTrainee, k: int) -> RowStats:
+        rollout = self.rollout
+        rows = share.rows = rollout.rows(k)
+        share.log_prob = share.correction = None
+        network = share.policy.network
+        if network.memory:
+            share.cuts = cut(rows.index, rollout.end, rollout.shape.seats, share.config.sequence_length)
+        if network.win_head:
+            points, held = rollout.labels()
+            share.labels = points.reshape(-1)[rows.index], held.reshape(-1)[rows.index]
+        picked = rows.index[::STATISTICS_STRIDE]
+        return RowStats(
+            rows=len(rows.index),
+            advantage=_sums(rows.advantage),
+            returns=_sums(rows.returns),
+            obs=moments(rollout.flat("obs")[picked]),
+            privileged=moments(rollout.flat("privileged")[picked]),
+            picks=self._pick_moments(share, picked),
+        )
+
+    def _pick_moments(self, share: ShardTrainee, picked: npt.NDArray[np.int64]) -> Moments:
+        if share.policy.network.heads != "mlp":
+            return moments(np.zeros((0, 1)))
+        actions = torch.as_tensor(self.rollout.flat("actions")[picked], dtype=torch.int64)
+        return moments(share.policy.layout.one_hot(actions).numpy())
+
+    def correct(self) -> float:
+        """The rows were acted by older weights: judge them by the present ones; returns the mean correction.
+
+        Ratios then start at 1, as PPO wants, and a row's advantage counts by how much likelier its choice has become
+        (decoupled PPO), at most MAX_CORRECTION. Call it after `finish`.
+        """
+        total = weight = 0.0
+        for share in self.shares.values():
+            assert share.rows is not None, "finish() comes first"
+            acted = self.rollout.flat("log_prob")[share.rows.index]
+            share.log_prob = self._log_probs(share, acted)
+            share.correction = np.minimum(np.exp(share.log_prob - acted), np.float32(MAX_CORRECTION))
+            total += len(acted)
+            weight += float(share.correction.sum(dtype=np.float64))
+        return weight / total if total else 1.0
+
+    def _log_probs(self, share: ShardTrainee, acted: FloatArray) -> FloatArray:
+        """[B] log-probability of every row's choices under the present weights."""
+        known = acted.copy()
+        units = np.arange(len(acted) if share.cuts is None else len(share.cuts.start) - 1)
+        for low in range(0, len(units), CORRECTION_ROWS):
+            chosen = units[low : low + CORRECTION_ROWS]
+            batch = self._minibatch(share, chosen)
+            with torch.no_grad():
+                log_prob = (
+                    share.accelerator.log_prob(batch) if share.accelerator else judge(share.policy, batch).log_prob
+                )
+            known[chosen if share.cuts is None else gather(share.cuts, chosen)[0]] = log_prob.numpy()
+        return known
+
+    def normalise_advantages(self, name: str, mean: float, deviation: float) -> None:
+        """Use (advantage − mean) / deviation from now on."""
+        self.shares[name].scale = (mean, 1.0 / deviation)
+
+    def gradient(
+        self, name: str, clock: int, epoch: int, part: int, parts: int, weights: LossWeights
+    ) -> npt.NDArray[np.float64]:
+        """Write the summed gradient of this shard's rows of a minibatch; returns the loss's sums."""
+        share = self.shares[name]
+        assert share.rows is not None, "finish() comes first"
+        if part == 0:
+            rng = np.random.default_rng(scramble(self._seed, self.rank, clock, epoch, self._order.index(name)))
+            share.order = rng.permutation(len(share.rows.index) if share.cuts is None else len(share.cuts.start) - 1)
+        assert share.order is not None
+        total = len(share.order)
+        low, high = total * part // parts, total * (part + 1) // parts
+        share.gradient.zero_()
+        if low == high:
+            return np.zeros(len(SUMS) + len(share.policy.interface.heads))
+        accelerator = share.accelerator
+        if accelerator is None:
+            sums = backward(share.policy, self._minibatch(share, share.order[low:high]), share.anchors, weights)
+        else:
+            if accelerator.is_mixed and share.log_prob is None:  # ratios start at 1 in the precision that they end in
+                share.log_prob = self._log_probs(share, self.rollout.flat("log_prob")[share.rows.index])
+            batch = self._minibatch(share, share.order[low:high])
+            sums = accelerator.backward(batch, share.anchors, weights, share.gradient)
+        return sums.double().numpy()
+
+    def _minibatch(self, share: ShardTrainee, order: npt.NDArray[np.int64]) -> Minibatch:
+        rollout, rows = self.rollout, share.rows
+        assert rows is not None
+        memory = None
+        if share.cuts is not None:
+            order, steps, place = gather(share.cuts, order)
+            first = rollout.flat("memory")[rows.index[order[steps[0]]]]
+            memory = Sequences(torch.from_numpy(steps), torch.from_numpy(place), torch.from_numpy(first))
+        index = rows.index[order]
+
+        def pick(name: str) -> torch.Tensor:
+            return torch.from_numpy(rollout.flat(name)[index])
+
+        mean, scale = share.scale
+        obs = torch.cat([pick("obs"), pick("past")], dim=1) if rollout.shape.past else pick("obs")
+        points, held = share.labels if share.labels is not None else (None, None)
+        advantage = (rows.advantage[order] - mean) * scale
+        if share.correction is not None:
+            advantage = advantage * share.correction[order]
+        return Minibatch(
+            obs=obs,
+            privileged=pick("privileged") if share.policy.network.privileged else None,
+            legal=pick("mask"),
+            actions=pick("actions").long(),
+            log_prob=pick("log_prob") if share.log_prob is None else torch.from_numpy(share.log_prob[order]),
+            value=pick("value"),
+            advantage=torch.from_numpy(advantage).float(),
+            returns=torch.from_numpy(rows.returns[order]),
+            won=None if points is None else torch.from_numpy(points[order]),
+            held_out=None if held is None else torch.from_numpy(held[order]),
+            memory=memory,
+        )
+
+    def carry(self) -> None:
+        """Learning is over: keep the rows whose next decision has not come."""
+        self.rollout.carry()
+
+    def drop(self) -> None:
+        """Forget the rollout without learning from it; matches go on."""
+        self.rollout.drop()
+
+
+def _sums(values: FloatArray) -> tuple[float, float]:
+    wide = values.astype(np.float64)
+    return float(wide.sum()), float(np.square(wide).sum())

@@ -1,0 +1,1 @@
+"""A run on disk: checkpoints, milestones, exports and the lock."""

@@ -1,0 +1,107 @@
+"""A run's whole state as files, and back. What is in them decides everything that the run does next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+
+from pvp_ml.cluster.codec import decode, encode
+from pvp_ml.cluster.shards import Shards
+from pvp_ml.errors import UserError
+from pvp_ml.model.actor import Array
+from pvp_ml.rl.learner import Learning
+from pvp_ml.rl.schedule.schedule import Progress
+from pvp_ml.rl.trainee import Trainee
+from pvp_ml.selfplay.league import MAIN
+
+CLOCK = "clock.json"
+"""The only file that depends on how fast the machine was."""
+
+
+def pack(learning: Learning, progress: Progress, seconds: float, extra: Mapping[str, Any]) -> dict[str, bytes]:
+    """File name → bytes. `extra` is JSON that the caller wants back (league, phase)."""
+    files: dict[str, bytes] = {}
+    for i, (name, trainee) in enumerate(learning.trainees.items()):
+        files |= _pack_trainee(_prefix(name), trainee, learning.shards.memories[i].anchors["magnet"].flat.numpy(),
+                               learning.shards.memories[i].anchors["magnet"].normalizer)  # fmt: skip
+    for rank, state in enumerate(learning.shards.states()):
+        files[f"shard-{rank}.bin"] = encode(state)
+    facts = {
+        "steps": progress.steps,
+        "rollouts": progress.rollouts,
+        "shards": learning.shards.count,
+        "extra": dict(extra),
+    }
+    files["progress.json"] = json.dumps(facts, sort_keys=True, indent=1).encode()
+    files[CLOCK] = json.dumps({"seconds": seconds}).encode()
+    return files
+
+
+def read_extra(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """The JSON that the caller of `pack` added."""
+    extra: dict[str, Any] = json.loads(files["progress.json"])["extra"]
+    return extra
+
+
+def unpack(learning: Learning, files: Mapping[str, bytes], with_matches: bool = True) -> tuple[Progress, float]:
+    """Continue from a checkpoint's files; returns progress and seconds trained so far."""
+    facts = json.loads(files["progress.json"])
+    for i, (name, trainee) in enumerate(learning.trainees.items()):
+        if f"{_prefix(name)}policy.safetensors" in files:
+            _unpack_trainee(_prefix(name), trainee, files)
+            magnet = learning.shards.memories[i].anchors["magnet"]
+            kept = safetensors.numpy.load(files[f"{_prefix(name)}magnet.safetensors"])
+            magnet.flat.numpy()[:] = kept.pop("flat")
+            for key, array in magnet.normalizer.items():
+                array[:] = kept[key]
+    _restore_shards(learning.shards, files, int(facts["shards"]), with_matches)
+    learning.shards.refresh()
+    return Progress(facts["steps"], facts["rollouts"]), float(json.loads(files[CLOCK])["seconds"])
+
+
+def _restore_shards(shards: Shards, files: Mapping[str, bytes], saved: int, with_matches: bool) -> None:
+    """Matches in play go on when the number of shards is the same; otherwise new ones start with later plans."""
+    states = [decode(files[f"shard-{rank}.bin"]) for rank in range(saved)]
+    if saved == shards.count and with_matches:
+        shards.restore(states)
+        return
+    played = sum(state["drawn"] for state in states)
+    shards.skip_plans(-(-played // shards.count))
+
+
+def _prefix(name: str) -> str:
+    return "" if name == MAIN else f"{name}."
+
+
+def _pack_trainee(
+    prefix: str, trainee: Trainee, magnet: Array, magnet_statistics: Mapping[str, Array]
+) -> dict[str, bytes]:
+    save = safetensors.numpy.save
+    return {
+        f"{prefix}policy.safetensors": save(
+            {name: np.ascontiguousarray(a) for name, a in trainee.policy.tensors().items()}
+        ),
+        f"{prefix}normalizer.safetensors": save({name: a.copy() for name, a in trainee.policy.normalizer.items()}),
+        f"{prefix}optimizer.safetensors": save(trainee.state()),
+        f"{prefix}magnet.safetensors": save({"flat": magnet, **{k: a.copy() for k, a in magnet_statistics.items()}}),
+    }
+
+
+def _unpack_trainee(prefix: str, trainee: Trainee, files: Mapping[str, bytes]) -> None:
+    weights = safetensors.numpy.load(files[f"{prefix}policy.safetensors"])
+    own = trainee.policy.tensors()
+    if {k: v.shape for k, v in weights.items()} != {k: v.shape for k, v in own.items()}:
+        raise UserError(
+            f"the checkpoint's weights of '{trainee.name}' have another shape than this network",
+            "resume with the run's own config, or start a new run with --warm-start",
+        )
+    for name, array in own.items():
+        array[:] = weights[name]
+    statistics = safetensors.numpy.load(files[f"{prefix}normalizer.safetensors"])
+    for name, array in trainee.policy.normalizer.items():
+        array[:] = statistics[name]
+    trainee.restore(safetensors.numpy.load(files[f"{prefix}optimizer.safetensors"]))

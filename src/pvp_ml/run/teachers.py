@@ -1,0 +1,40 @@
+"""Clones and teachers: a cloned policy as a model file, and a model file as a run's teacher."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+from pvp_ml import data_files
+from pvp_ml.errors import UserError
+from pvp_ml.model.bundle import Training, make_bundle, read_bundle, require_fit, write_bundle
+from pvp_ml.rl.policy.policy import Anchor, Policy
+from pvp_ml.spec import GameSpec
+
+
+def clone_bundle(path: Path, spec: GameSpec, policy: Policy, seed: int) -> None:
+    """Write a cloned policy as a model file."""
+    date = datetime.date.today().isoformat()
+    training = Training(steps=0, seconds=0.0, run="clone", seed=seed, date=date, versions={})
+    write_bundle(path, make_bundle(spec, policy.network, policy.tensors(), policy.normalizer, training, ()))
+
+
+def load_teacher(anchor: Anchor, policy: Policy, spec: GameSpec, name: str) -> None:
+    """Fill a trainee's teacher from a model file; it must have the very same network."""
+    path = data_files.find("models", name, (".zip",), Path.cwd())
+    if path is None:
+        raise UserError(f"ppo.teacher.model: there is no model '{name}'", "`pvp-ml model list` shows what there is")
+    bundle = read_bundle(path)
+    require_fit(bundle, spec)
+    if bundle.network != policy.network:
+        raise UserError(f"ppo.teacher.model: '{name}' has another network than this run",
+                        "give the run the teacher's network settings (`pvp-ml model inspect`)")  # fmt: skip
+    start = 0
+    flat = anchor.flat.numpy()
+    for key, shape in policy.shapes.items():
+        array = bundle.tensors[key]
+        flat[start : start + array.size] = array.reshape(-1)
+        start += array.size
+        assert array.shape == shape
+    for key, array in anchor.normalizer.items():
+        array[:] = bundle.normalizer[key]

@@ -1,0 +1,1 @@
+"""Playing matches until a rollout is full."""

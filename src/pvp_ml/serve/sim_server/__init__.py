@@ -1,0 +1,1 @@
+"""The simulation protocol: our fights for other trainers."""
