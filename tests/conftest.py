@@ -12,6 +12,9 @@ import tempfile
 import time
 from pathlib import Path
 
+import pytest
+from filelock import FileLock
+
 ROOT = Path(__file__).parent.parent
 KEPT = ("PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "COMSPEC", "PATHEXT", "CI", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
 KEPT_PREFIXES = (
@@ -46,3 +49,21 @@ if os.environ.get("PVP_ML_TESTED") != str(ROOT):  # pytest's workers inherit wha
         time.tzset()
 
 sys.path.insert(0, str(Path(__file__).parent / "rl"))
+
+
+@pytest.fixture(scope="session")
+def installation():
+    """The VGC simulator, fetched into the tests' own cache by one worker while others wait.
+
+    Without Node or a network every test that needs it is skipped.
+    """
+    from pvp_ml.errors import UserError
+    from pvp_ml.games.vgc.node import install
+
+    (ROOT / ".test-cache").mkdir(exist_ok=True)
+    with FileLock(ROOT / ".test-cache" / "vgc.lock"):
+        try:
+            install.setup(print)
+            return install.find()
+        except UserError as error:
+            pytest.skip(f"NO VGC SIMULATOR, NOT TESTED: {error}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +26,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=NEEDS))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Meshes are written to a scratch folder."""
-    with pytest.MonkeyPatch.context() as patch:
-        home = tmp_path_factory.mktemp("home")
-        patch.setenv("PVP_ML_CACHE", str(home))
-        yield home
-
-
 @pytest.fixture(scope="session")
-def rocketsim(cache: Path) -> Any:
+def rocketsim() -> Any:
     """The simulator on the generated arena."""
     from pvp_ml.games.rocket_league.arena.meshes import generated_set
     from pvp_ml.games.rocket_league.simulator import simulator

@@ -3,23 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from pvp_ml.errors import UserError
-from pvp_ml.games.vgc.node import install
-
 sys.path.insert(0, str(Path(__file__).parent))  # vgc_playing, vgc_tracing
-
-
-@pytest.fixture(scope="session")
-def installation():
-    """The simulator; fetched when it is missing. Without Node or a network every test that needs it is skipped."""
-    try:
-        return install.find()
-    except UserError:
-        try:
-            install.setup(print)
-            return install.find()
-        except UserError as error:
-            pytest.skip(f"NO VGC SIMULATOR, NOT TESTED: {error}")
 
 
 @pytest.fixture

@@ -27,7 +27,9 @@ def test_there_are_presets():
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_two_iterations(name, tmp_path, monkeypatch):
+def test_two_iterations(name, tmp_path, monkeypatch, request):
+    if name.startswith("vgc/"):
+        request.getfixturevalue("installation")
     monkeypatch.chdir(tmp_path)
     # The test for a new frozen opponent plays hundreds of whole matches; it has tests of its own.
     monkeypatch.setattr("pvp_ml.selfplay.competition.Competition._is_stronger", lambda *asked: False)
