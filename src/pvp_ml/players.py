@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from pvp_ml.chance import uniform as uniform  # for players in other packages
 from pvp_ml.errors import UserError
 from pvp_ml.match import BoolArray, FloatArray, IntArray
 from pvp_ml.model.bundle import Bundle, require_fit
@@ -100,17 +101,6 @@ def make(name: str, spec: GameSpec) -> Player:
             f"player '{name}' does not play '{spec.name}'", f"it plays: {', '.join(found.games)}; or choose 'random'"
         )
     return found.make(spec)
-
-
-def uniform(keys: KeyArray, count: int) -> npt.NDArray[np.float64]:
-    """[B,count] numbers in (0, 1) that depend on each row's key alone."""
-    golden, first, second = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
-    bits = np.asarray(keys, np.uint64)[:, None] + golden * (np.arange(count, dtype=np.uint64) + np.uint64(1))
-    bits = (bits ^ (bits >> np.uint64(30))) * first
-    bits = (bits ^ (bits >> np.uint64(27))) * second
-    bits ^= bits >> np.uint64(31)
-    fractions: npt.NDArray[np.float64] = ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-    return fractions
 
 
 class RandomPlayer:

@@ -4,64 +4,33 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from specimens import head_sets, legal_by_words
 
 from pvp_ml.games.contract import load_contract
 from pvp_ml.games.legal import Legality, check_actions
 from pvp_ml.match import ActionError
 from pvp_ml.model.sampling.heads import Heads, legal_given
-from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Rule
+from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm
 
 
 def spec_of(*heads):
     return GameSpec("g", 1, ((0,), (1,)), (Block("b", 1, (Feature("f"),)),), heads, (RewardTerm("r"),), max_steps=9)
 
 
-def plain_legal(spec, h, mask, picks):
-    """The rules read word by word."""
-    head, start = spec.heads[h], sum(spec.head_sizes[:h])
-    made = {(spec.heads[i].name, spec.heads[i].choices[p]) for i, p in enumerate(picks[:h])}
-    legal = []
-    for c, choice in enumerate(head.choices):
-        ok = bool(mask[start + c])
-        for rule in head.rules:
-            if rule.choice == choice:
-                hits = [pick in made for pick in rule.picks]
-                ok &= {"all": all(hits), "any": any(hits), "none": not any(hits)}[rule.when]
-        legal.append(ok)
-    if not any(legal) and head.fallback is not None:
-        legal[head.choices.index(head.fallback)] = True
-    return legal
-
-
-@st.composite
-def specs(draw):
-    heads = []
-    for h in range(draw(st.integers(1, 4))):
-        choices = tuple(f"c{h}{i}" for i in range(draw(st.integers(1, 3))))
-        earlier = tuple((head.name, c) for head in heads for c in head.choices)
-        rules = tuple(
-            Rule(c, when, tuple(draw(st.lists(st.sampled_from(earlier), unique=True, max_size=3))))
-            for c in choices
-            if earlier
-            for when in draw(st.lists(st.sampled_from(("all", "any", "none")), unique=True, max_size=2))
-        )
-        heads.append(Head(f"h{h}", choices, rules, choices[draw(st.integers(0, len(choices) - 1))]))
-    return spec_of(*heads)
-
-
 @settings(max_examples=150, deadline=None)
-@given(specs(), st.integers(0, 2**32 - 1))
-def test_matrices_agree_with_the_words_for_every_joint_action(spec, seed):
+@given(head_sets(), st.integers(0, 2**32 - 1))
+def test_matrices_agree_with_the_words_for_every_joint_action(heads, seed):
+    spec = spec_of(*heads)
     legality, rng = Legality(spec), np.random.default_rng(seed)
     joints = np.array(list(product(*(range(n) for n in spec.head_sizes))), np.int32)
     masks = rng.random((len(joints), spec.mask_size)) < 0.7
     for h in range(len(spec.heads)):
         found = legality.legal(h, masks, joints)
-        assert found.tolist() == [plain_legal(spec, h, m, p) for m, p in zip(masks, joints, strict=True)]
+        assert found.tolist() == [legal_by_words(heads, h, m, p) for m, p in zip(masks, joints, strict=True)]
 
 
 @settings(max_examples=60, deadline=None)
-@given(specs(), st.integers(0, 2**32 - 1))
+@given(head_sets().map(lambda heads: spec_of(*heads)), st.integers(0, 2**32 - 1))
 def test_what_it_chooses_it_accepts_and_anything_else_it_refuses(spec, seed):
     legality, rng = Legality(spec), np.random.default_rng(seed)
     masks = rng.random((40, spec.mask_size)) < 0.6
@@ -71,7 +40,7 @@ def test_what_it_chooses_it_accepts_and_anything_else_it_refuses(spec, seed):
     legality.check(actions, acting, masks.reshape(20, 2, -1))
     for row in range(40):
         other = np.array([rng.integers(n) for n in spec.head_sizes], np.int32)
-        fine = all(plain_legal(spec, h, masks[row], other)[other[h]] for h in range(len(spec.heads)))
+        fine = all(legal_by_words(spec.heads, h, masks[row], other)[other[h]] for h in range(len(spec.heads)))
         one = (np.concatenate([other[None], other[None]])[None], np.array([[True, False]]), masks[[row, row]][None])
         if fine:
             legality.check(*one)
@@ -81,7 +50,7 @@ def test_what_it_chooses_it_accepts_and_anything_else_it_refuses(spec, seed):
 
 
 @settings(max_examples=60, deadline=None)
-@given(specs(), st.integers(0, 2**32 - 1))
+@given(head_sets().map(lambda heads: spec_of(*heads)), st.integers(0, 2**32 - 1))
 def test_the_compiled_sampler_reads_the_rules_alike(spec, seed):
     legality, rng = Legality(spec), np.random.default_rng(seed)
     joints = np.array(list(product(*(range(n) for n in spec.head_sizes))), np.int32)

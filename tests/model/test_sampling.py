@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from specimens import fight_heads, head_sets, plain_heads
+from specimens import fight_heads, head_sets, legal_by_words, plain_heads
 
 from pvp_ml.model.sampling.heads import Choice, Heads, choose, choose_head, gumbel_noise, legal_given
 from pvp_ml.spec import Head, Rule
@@ -15,23 +15,8 @@ FORCE = np.float32(1e6)
 
 
 def words_allow(heads, mask, picks):
-    """Whether every pick of a joint action is legal, read word by word from the rules."""
-    made, start = set(), 0
-    for head, pick in zip(heads, picks, strict=True):
-        legal = []
-        for c, choice in enumerate(head.choices):
-            ok = bool(mask[start + c])
-            for rule in (r for r in head.rules if r.choice == choice):
-                hits = [pick_ in made for pick_ in rule.picks]
-                ok &= {"all": all(hits), "any": any(hits), "none": not any(hits)}[rule.when]
-            legal.append(ok)
-        if not any(legal) and head.fallback is not None:
-            legal[head.choices.index(head.fallback)] = True
-        if not legal[pick]:
-            return False
-        made.add((head.name, head.choices[pick]))
-        start += head.size
-    return True
+    """Whether every pick of a joint action is legal."""
+    return all(legal_by_words(heads, h, mask, picks)[pick] for h, pick in enumerate(picks))
 
 
 def forced(compiled, joints):

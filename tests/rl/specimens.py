@@ -29,6 +29,22 @@ def head_sets(draw):
     return tuple(heads)
 
 
+def legal_by_words(heads, h, mask, picks):
+    """Which choices of head h are legal under mask [A] after the earlier picks, read word by word from the rules."""
+    start = sum(head.size for head in heads[:h])
+    made = {(head.name, head.choices[pick]) for head, pick in zip(heads[:h], picks[:h], strict=True)}
+    legal = []
+    for c, choice in enumerate(heads[h].choices):
+        ok = bool(mask[start + c])
+        for rule in (r for r in heads[h].rules if r.choice == choice):
+            hits = [pick in made for pick in rule.picks]
+            ok &= {"all": all(hits), "any": any(hits), "none": not any(hits)}[rule.when]
+        legal.append(ok)
+    if not any(legal) and heads[h].fallback is not None:
+        legal[heads[h].choices.index(heads[h].fallback)] = True
+    return legal
+
+
 def plain_heads(*sizes):
     return tuple(Head(f"h{h}", tuple(f"c{i}" for i in range(size))) for h, size in enumerate(sizes))
 

@@ -10,7 +10,9 @@ from typing import Annotated
 import numpy as np
 from cyclopts import App, Parameter
 
+from pvp_ml.chance import scramble
 from pvp_ml.cli.evaluate import game_settings
+from pvp_ml.compiled.kernels import row_keys
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.adapters.synchronous import in_step
@@ -18,9 +20,7 @@ from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.games.replay import Replay, is_over, narrate, play, read_replay, write_replay
 from pvp_ml.match import IDLE, Bot, External, IntArray, MatchPlan, StepBuffers, VecGame
 from pvp_ml.players import Player
-from pvp_ml.selfplay.collect.kernels.lanes import row_keys
 from pvp_ml.selfplay.evaluate import Contestant, find_contestant
-from pvp_ml.selfplay.plans import scramble
 from pvp_ml.spec import GameSpec
 
 app = App(name="replay", help="Matches that were saved: watch them again.")

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from pvp_ml.chance import scramble
 from pvp_ml.cluster.blueprint import Blueprint
 from pvp_ml.cluster.eval_queue import TaskRunner
 from pvp_ml.cluster.memory import TraineeMemory
@@ -19,7 +20,7 @@ from pvp_ml.rl.policy.policy import Policy
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.rl.shard_learner import RowStats
 from pvp_ml.selfplay.collect.collector import Report
-from pvp_ml.selfplay.plans import LineupMix, scramble
+from pvp_ml.selfplay.plans import LineupMix
 from pvp_ml.spec import GameSpec
 
 

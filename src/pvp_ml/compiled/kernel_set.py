@@ -131,7 +131,7 @@ def _without_collector() -> Iterator[None]:
 
 def _core_sources() -> Iterable[Path]:
     """Kernels outside the games: they call each other across packages."""
-    found = (*PACKAGE.rglob("kernels/*.py"), *PACKAGE.rglob("kernels.py"))
+    found = (*PACKAGE.rglob("kernels/*.py"), *PACKAGE.rglob("kernels.py"), PACKAGE / "chance.py")
     return (path for path in found if "games" not in path.relative_to(PACKAGE).parts)
 
 

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import safetensors.numpy
 
+from pvp_ml.chance import uniforms
 from pvp_ml.errors import UserError
-from pvp_ml.games.chance import uniforms
 from pvp_ml.games.legal import Legality
 from pvp_ml.match import IDLE, RESTING, TIE, Bot, IntArray, MatchPlan, StepBuffers
 from pvp_ml.spec import GameSpec, Scenario

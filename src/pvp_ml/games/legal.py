@@ -5,26 +5,14 @@ Games use it to refuse wrong actions by name; bots, adapters and the conformance
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.match import IDLE, ActionError, BoolArray
-from pvp_ml.spec import GameSpec, Head
+from pvp_ml.model.sampling.rules import rule_matrices
+from pvp_ml.spec import GameSpec
 
 Ints = npt.NDArray[np.integer]
-
-
-@dataclass(frozen=True, slots=True)
-class _HeadRules:
-    """Rules of one head as matrices [choices, earlier choices]: which earlier picks each choice needs or forbids."""
-
-    needs_all: npt.NDArray[np.int16]
-    needs_any: npt.NDArray[np.int16]
-    forbids: npt.NDArray[np.int16]
-    has_all: npt.NDArray[np.int16]  # picks that an `all` rule names, per choice
-    has_any: BoolArray
 
 
 class Legality:
@@ -33,26 +21,10 @@ class Legality:
     def __init__(self, spec: GameSpec) -> None:
         self.spec = spec
         self.offsets = np.concatenate([[0], np.cumsum(spec.head_sizes)]).astype(np.int64)
-        self._columns = {
-            (head.name, choice): int(self.offsets[h]) + c
-            for h, head in enumerate(spec.heads)
-            for c, choice in enumerate(head.choices)
-        }
-        self._rules = [self._compile(h, head) for h, head in enumerate(spec.heads)]
+        self._has_rules = [bool(head.rules) for head in spec.heads]
+        self._matrices = rule_matrices(spec.heads)
         self._is_plain = not any(head.rules or head.fallback for head in spec.heads)  # the mask alone decides
         self._fallbacks = [None if h.fallback is None else h.choices.index(h.fallback) for h in spec.heads]
-
-    def _compile(self, h: int, head: Head) -> _HeadRules | None:
-        if not head.rules:
-            return None
-        tables = {when: np.zeros((head.size, self.offsets[h]), np.int16) for when in ("all", "any", "none")}
-        has_any = np.zeros(head.size, np.bool_)
-        for rule in head.rules:
-            choice = head.choices.index(rule.choice)
-            has_any[choice] |= rule.when == "any"
-            for pick in rule.picks:
-                tables[rule.when][choice, self._columns[pick]] = 1
-        return _HeadRules(tables["all"], tables["any"], tables["none"], tables["all"].sum(1, dtype=np.int16), has_any)
 
     def legal(self, h: int, mask: BoolArray, picks: Ints) -> BoolArray:
         """Legal choices [N, size of head h], given masks [N,A] and the picks [N, ≥h] of the earlier heads.
@@ -60,12 +32,13 @@ class Legality:
         A row where mask and rules leave nothing gets the head's fallback; without a fallback it stays empty.
         """
         legal: BoolArray = mask[:, self.offsets[h] : self.offsets[h + 1]]
-        rules = self._rules[h]
-        if rules is not None:
-            made = np.zeros((len(mask), self.offsets[h]), np.int16)
-            np.put_along_axis(made, picks[:, :h] + self.offsets[:h], 1, axis=1)
-            legal = legal & (made @ rules.needs_all.T == rules.has_all) & (made @ rules.forbids.T == 0)
-            legal &= ~rules.has_any | (made @ rules.needs_any.T > 0)
+        if self._has_rules[h]:
+            needs, wanted, anyone, has_any, bars = self._matrices
+            own, before = slice(self.offsets[h], self.offsets[h + 1]), self.offsets[h]
+            made = np.zeros((len(mask), before), np.float32)
+            np.put_along_axis(made, picks[:, :h] + self.offsets[:h], 1.0, axis=1)
+            legal = legal & (made @ needs[:before, own] == wanted[own]) & (made @ bars[:before, own] == 0.0)
+            legal &= ~has_any[own] | (made @ anyone[:before, own] > 0.0)
         fallback = self._fallbacks[h]
         if fallback is not None:
             empty = ~legal.any(1)

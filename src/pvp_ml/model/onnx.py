@@ -16,7 +16,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.match import FloatArray
 from pvp_ml.model.actor import Array, check_tensors, inverse_deviation
 from pvp_ml.model.network_config import BlockLayout, NetworkConfig, block_layouts, is_plain
-from pvp_ml.model.sampling.heads import rule_matrices
+from pvp_ml.model.sampling.rules import rule_matrices
 from pvp_ml.spec import Interface
 
 OPSET, IR = 18, 9

@@ -12,16 +12,16 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from pvp_ml.chance import scramble
 from pvp_ml.match import FloatArray
 from pvp_ml.rl.accelerator import Accelerator, accelerator_for, backward, judge
+from pvp_ml.rl.kernels.returns import discounted_returns
 from pvp_ml.rl.loss import SUMS, LossWeights, Minibatch, PpoConfig
 from pvp_ml.rl.normalize import Moments, moments
 from pvp_ml.rl.novelty import add_novelty
 from pvp_ml.rl.policy.policy import Anchor, Policy
 from pvp_ml.rl.policy.sequences import Cuts, Sequences, cut, gather
 from pvp_ml.rl.rollout import Rollout, Rows
-from pvp_ml.selfplay.collect.kernels.lanes import discounted_returns
-from pvp_ml.selfplay.plans import scramble
 
 MAX_CORRECTION = 2.0
 """Largest weight of a row that an older policy acted."""

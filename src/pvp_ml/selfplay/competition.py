@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pvp_ml import data_files
+from pvp_ml.chance import scramble
 from pvp_ml.errors import UserError
 from pvp_ml.match import AsyncVecGame, Live, VecGame
 from pvp_ml.model.bundle import Bundle, read_bundle
@@ -21,7 +22,7 @@ from pvp_ml.selfplay.exploiters import Hunt
 from pvp_ml.selfplay.league import Entry, Kind, League
 from pvp_ml.selfplay.matchmaking import Matchmaker, SelfPlayConfig
 from pvp_ml.selfplay.members import MemberFolder
-from pvp_ml.selfplay.plans import LineupMix, scramble
+from pvp_ml.selfplay.plans import LineupMix
 from pvp_ml.selfplay.ratings import SequentialTest
 from pvp_ml.spec import GameSpec
 

@@ -15,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml import data_files, players
+from pvp_ml.chance import scramble
+from pvp_ml.compiled.kernels import row_keys
 from pvp_ml.errors import UserError
 from pvp_ml.match import IDLE, RESTING, AsyncVecGame, Bot, External, MatchPlan, StepBuffers, VecGame
 from pvp_ml.model.bundle import Bundle, model_name, read_bundle
 from pvp_ml.players import BundlePlayer, Player
-from pvp_ml.selfplay.collect.kernels.lanes import row_keys
 from pvp_ml.selfplay.figures import FigureSums
-from pvp_ml.selfplay.plans import scramble, seat_teams
+from pvp_ml.selfplay.plans import seat_teams
 from pvp_ml.selfplay.tally import Evaluation, SignalFolds, Tally
 from pvp_ml.spec import Figure, GameSpec
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pvp_ml.chance import scramble
 from pvp_ml.match import MatchPlan, Occupant
-
-_MASK = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,18 +17,6 @@ class LineupMix:
     lineups: tuple[tuple[float, tuple[Occupant, ...]], ...]
     scenarios: tuple[tuple[float, str], ...] = ((1.0, "default"),)
     rotate: bool = True
-
-
-def scramble(*numbers: int) -> int:
-    """An unrelated 64-bit number for each tuple of numbers (SplitMix64 over them)."""
-    state = 0
-    for number in numbers:
-        state = (state ^ (number & _MASK)) & _MASK
-        state = (state + 0x9E3779B97F4A7C15) & _MASK
-        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
-        state ^= state >> 31
-    return state
 
 
 @dataclass(slots=True)

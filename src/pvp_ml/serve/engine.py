@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pvp_ml.chance import GOLDEN
 from pvp_ml.errors import UserError
 from pvp_ml.match import FloatArray
 from pvp_ml.serve.limits import Limits
@@ -27,7 +28,7 @@ log = logging.getLogger(__name__)
 LATENCY_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 _FIRST_GUESS_S = 0.0002  # per row, until measured
 _PACE_MEMORY = 0.2  # share of the newest turn in the pace
-_GOLDEN, _WORD = 0x9E3779B97F4A7C15, (1 << 64) - 1  # keys step through all words; the sampler's noise mixes them
+_WORD = (1 << 64) - 1  # keys step through all words; the sampler's noise mixes them
 
 WAITING_SHARE = 0.35
 """How much of its deadline a request may wait behind others; the rest is for its own computation and for mistakes."""
@@ -75,7 +76,7 @@ class Engine:
         self._clock = clock
         self._schedule = schedule
         self._is_scheduled = False
-        self._key = (seed * _GOLDEN) & _WORD
+        self._key = (seed * GOLDEN) & _WORD
         self._pace: dict[Model, float] = {}  # seconds per request while they queue, all work of the thread included
         self._busy_since: float | None = None  # end of the last turn, if it left requests behind
         self.queued = 0
@@ -116,7 +117,7 @@ class Engine:
             wait_s = WAITING_SHARE * patience
         if self.queued >= self.limits.queue or self.backlog_s > wait_s:
             raise WireError("overloaded", self.overload)
-        self._key = (self._key + _GOLDEN) & _WORD
+        self._key = (self._key + GOLDEN) & _WORD
         task = model.check(request, self._key)
         if model.memory and memories is not None:
             if request.reset or len(memories.get(model.name, ())) != model.memory:

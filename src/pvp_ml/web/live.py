@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from pvp_ml.compiled.kernels import row_keys
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.games.replay import Replay, ReplayError, is_over, play
 from pvp_ml.match import IDLE, BoolArray, FloatArray, IntArray, MatchPlan, StepBuffers, VecGame
 from pvp_ml.model.recording import Recording
-from pvp_ml.selfplay.collect.kernels.lanes import row_keys
 from pvp_ml.web.minds import Mind, Sight, Thought
 from pvp_ml.web.orders import Orders
 

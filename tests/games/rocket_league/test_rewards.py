@@ -9,7 +9,7 @@ import pytest
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.rocket_league.derived_state import Facts, Moment
-from pvp_ml.games.rocket_league.rewards import table
+from pvp_ml.games.rocket_league.rewards import table as rewards
 from pvp_ml.games.rocket_league.rewards.table import CONDITIONS, TERMS
 
 FACT_NUMBERS = ("boost", "on_ground", "demoed", "touching", "has_flip", "is_jumping", "is_supersonic", "has_contact")
@@ -253,7 +253,7 @@ def test_conditions(condition, given, expected):
 
 
 def test_term_with_condition_is_their_product():
-    chosen = table.choose(("face_ball@closest", "face_ball", "constant@touched_last"))
+    chosen = rewards.choose(("face_ball@closest", "face_ball", "constant@touched_last"))
     out = np.full((1, 2, 3), np.nan, np.float32)
     chosen.write(moment(**LEVEL), out)
     assert out[0, 0].tolist() == pytest.approx([1.0, 1.0, 0.0])
@@ -265,23 +265,23 @@ def test_aerial_weight_bends_the_touch():
     values = []
     for weight in (0.0, 1.0, 2.0):
         out = np.zeros((1, 2, 1), np.float32)
-        table.choose(("touch_ball",), weight).write(moment(touch=True, ball=(0, 0, 3 * 92.75)), out)
+        rewards.choose(("touch_ball",), weight).write(moment(touch=True, ball=(0, 0, 3 * 92.75)), out)
         values.append(float(out[0, 0, 0]))
     assert values == pytest.approx([1.0, 2.0, 4.0])
 
 
 def test_aerial_weight_zero_pays_touches_only():
     out = np.zeros((1, 2, 1), np.float32)
-    table.choose(("touch_ball",), 0.0).write(moment(), out)
+    rewards.choose(("touch_ball",), 0.0).write(moment(), out)
     assert out[0, :, 0].tolist() == [0.0, 0.0]
 
 
 def test_wrong_names_are_one_line_with_the_nearest():
     with pytest.raises(UserError, match="no reward term 'face_bal'") as caught:
-        table.choose(("face_bal",))
+        rewards.choose(("face_bal",))
     assert caught.value.hint == "did you mean 'face_ball'?"
     with pytest.raises(UserError, match="no condition 'near'"):
-        table.choose(("face_ball@near",))
+        rewards.choose(("face_ball@near",))
 
 
 def test_nothing_is_paid_without_a_reason():

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 import numpy.typing as npt
 
-from pvp_ml.games.chance import uniforms
+from pvp_ml.chance import uniforms
 from pvp_ml.games.legal import Legality
 from pvp_ml.match import IDLE, RESTING, IntArray, MatchPlan, StepBuffers, VecGame
 from pvp_ml.spec import GameSpec

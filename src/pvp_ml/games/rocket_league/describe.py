@@ -11,7 +11,7 @@ from pvp_ml.games.rocket_league.bots import BOTS
 from pvp_ml.games.rocket_league.config import RocketLeagueConfig, check, steps, team_sizes
 from pvp_ml.games.rocket_league.observe import Observation, builder
 from pvp_ml.games.rocket_league.packs import read_packs
-from pvp_ml.games.rocket_league.rewards import table
+from pvp_ml.games.rocket_league.rewards import table as rewards
 from pvp_ml.games.rocket_league.signals import SIGNALS
 from pvp_ml.spec import GameSpec, Scenario
 
@@ -26,7 +26,7 @@ class Parts:
     spec: GameSpec
     actions: ActionSet
     observation: Observation
-    table: table.Rewards
+    rewards: rewards.Rewards
     setters: resets.Setters
     meshes: meshes.MeshSet
 
@@ -37,7 +37,7 @@ def assemble(config: RocketLeagueConfig) -> Parts:
     shots, pack_digest = read_packs(config.packs)
     actions = action_set(config)
     observation = builder(config)
-    chosen = table.choose(config.rewards, config.aerial_weight)
+    chosen = rewards.choose(config.rewards, config.aerial_weight)
     setters = resets.choose(config.setters, shots, config.mechanics_weight)
     mesh_set = meshes.choose(config.meshes)
     spec = GameSpec(
@@ -46,7 +46,7 @@ def assemble(config: RocketLeagueConfig) -> Parts:
         teams=_teams(team_sizes(config)),
         blocks=observation.blocks,
         heads=actions.heads,
-        table=chosen.describe(),
+        rewards=chosen.describe(),
         max_steps=steps(config, config.timeout_s),
         signals=SIGNALS,
         bots=tuple(BOTS),

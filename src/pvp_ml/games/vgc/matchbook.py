@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pvp_ml.chance import uniforms
 from pvp_ml.errors import UserError
-from pvp_ml.games.chance import uniforms
 from pvp_ml.games.vgc.config import VgcConfig
 from pvp_ml.games.vgc.node.install import Installation
 from pvp_ml.games.vgc.teams import pool, refuse_illegal, shipped

@@ -3,6 +3,7 @@
 import numpy as np
 
 from pvp_ml.compiled.kernel_set import CORE
+from pvp_ml.compiled.kernels import mix
 
 ALL, ANY, NONE = 0, 1, 2
 
@@ -98,15 +99,6 @@ def legal_given(offset, fallback, rule_start, rule_kind, pick_start, pick_column
         for h in range(fallback.shape[0]):
             mark_legal(b, h, offset, fallback, rule_start, rule_kind, pick_start, pick_column, mask, picked, legal)
             picked[offset[h] + actions[b, h]] = 1
-
-
-@CORE.kernel
-def mix(x):
-    """SplitMix64's finaliser: neighbouring numbers in, unrelated 64-bit numbers out."""
-    x = np.uint64(x) + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 @CORE.kernel

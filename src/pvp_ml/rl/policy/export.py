@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from pvp_ml.match import FloatArray
 from pvp_ml.model.actor import Array, check_tensors
 from pvp_ml.model.network_config import NetworkConfig
-from pvp_ml.model.sampling.heads import rule_matrices
+from pvp_ml.model.sampling.rules import rule_matrices
 from pvp_ml.rl.policy.actions import ILLEGAL, HeadLayout
 from pvp_ml.rl.policy.torch_network import Network, scaling
 from pvp_ml.spec import Interface

@@ -13,12 +13,12 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
+from pvp_ml.compiled.kernels import row_keys
 from pvp_ml.errors import UserError
 from pvp_ml.match import IDLE, RESTING, AsyncVecGame, StepBuffers
 from pvp_ml.rl.rewards import RewardMixer
 from pvp_ml.rl.rollout import NOBODY
 from pvp_ml.selfplay.collect.collector import Collector, Report
-from pvp_ml.selfplay.collect.kernels.lanes import row_keys
 from pvp_ml.selfplay.collect.seat_actors import SeatActors
 from pvp_ml.selfplay.plans import PlanSource
 

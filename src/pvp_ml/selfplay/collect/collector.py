@@ -12,6 +12,7 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
+from pvp_ml.compiled.kernels import row_keys
 from pvp_ml.errors import UserError
 from pvp_ml.match import IDLE, BoolArray, FloatArray, StepBuffers, VecGame
 from pvp_ml.model.actor import Actor
@@ -25,7 +26,6 @@ from pvp_ml.selfplay.collect.active_matches import ActiveMatches, Outcome
 from pvp_ml.selfplay.collect.frame_memory import is_forgetful
 from pvp_ml.selfplay.collect.handicaps import blur, chance, idle_when_late, normal_noise
 from pvp_ml.selfplay.collect.inspection import ContractError, Inspector
-from pvp_ml.selfplay.collect.kernels.lanes import row_keys
 from pvp_ml.selfplay.collect.seat_actors import SeatActors
 from pvp_ml.selfplay.plans import PlanSource
 from pvp_ml.spec import GameSpec

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pvp_ml.chance import uniform
 from pvp_ml.match import IDLE, BoolArray, FloatArray, IntArray
 from pvp_ml.model.actor import Actor, Keys
-from pvp_ml.players import uniform
 
 _DELAY_SALT = np.uint64(0xD1B54A32D192ED03)
 _GREEDY_SALT = np.uint64(0xA0761D6478BD642F)

@@ -30,13 +30,19 @@ export class Legality {
       const wanted = picks.get(head.name);
       const chosen = head.choices.indexOf(wanted ?? head.fallback);
       if (chosen < 0) return false;
-      if (wanted !== undefined) {
-        const isOpen = legal[this.offset[h] + chosen] === "1";
-        if (!isOpen || !head.rules.every((rule) => rule.choice !== wanted || this.#holds(rule, action))) return false;
-      }
+      if (wanted !== undefined && !this.#isOpen(legal, h, chosen, action)) return false;
       action.push(chosen);
     }
     return true;
+  }
+
+  // Whether mask and rules allow a choice; where they leave nothing, a head's fallback is what is left.
+  #isOpen(legal, h, chosen, action) {
+    const head = this.heads[h];
+    if (legal[this.offset[h] + chosen] !== "1") return false;
+    const isFree = (choice, c) => legal[this.offset[h] + c] === "1"
+      && head.rules.every((rule) => rule.choice !== choice || this.#holds(rule, action));
+    return isFree(head.choices[chosen], chosen) || (head.choices[chosen] === head.fallback && !head.choices.some(isFree));
   }
 
   #holds(rule, action) {

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from pvp_ml.chance import scramble
 from pvp_ml.errors import UserError
 from pvp_ml.games.rocket_league import derived_state
 from pvp_ml.games.rocket_league.actions import ActionSet, action_set
@@ -130,7 +131,7 @@ class Pilot:
         obs, mask, is_there = self.see(packet, index, self._controls)
         if not is_there:
             return HANDS_OFF
-        keys = np.array([tick * 0x9E3779B97F4A7C15 % 2**64], np.uint64)
+        keys = np.array([scramble(tick)], np.uint64)
         chosen = self._player.decide(np.zeros(1, np.int64), np.zeros(1, np.int32), obs, mask, keys)
         row = self._actions.rows[self._actions.row_numbers(chosen[None])[0, 0]]
         return tuple(float(value) for value in row)

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from pvp_ml.games.chance import mix, uniforms
+from pvp_ml.chance import GOLDEN, mix, scramble, uniform, uniforms
+from pvp_ml.compiled import kernels
 
 
 def test_the_finaliser_gives_the_published_splitmix_sequence():
@@ -29,3 +30,18 @@ def test_several_channels_at_once_equal_one_at_a_time():
     assert together.shape == (5, 3)
     for channel in range(3):
         assert together[:, channel] == pytest.approx(uniforms(seed, clock, channel), abs=0)
+
+
+def test_whole_numbers_arrays_and_compiled_code_agree():
+    """scramble(x) is SplitMix64's output for the state x; the array form has the step before it apart."""
+    states = np.random.default_rng(0).integers(0, 2**64, 200, np.uint64)
+    whole = [scramble(int(x)) for x in states]
+    assert [int(x) for x in mix(states + np.uint64(GOLDEN))] == whole
+    assert [int(kernels.mix(x)) for x in states] == whole
+
+
+def test_a_row_draws_the_sequence_of_its_key():
+    keys = np.array([0, 5], np.uint64)
+    first = (np.array([0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4], np.uint64) >> np.uint64(11)).astype(np.float64)
+    assert uniform(keys, 2)[0].tolist() == ((first + 0.5) * 2.0**-53).tolist()
+    assert uniform(keys[1:], 2).tolist() == uniform(keys, 2)[1:].tolist()

@@ -1,18 +1,6 @@
-"""Compiled loops over lanes: noise keys and discounted returns."""
-
-import numpy as np
+"""Discounted returns, compiled. A lane is one seat of one match slot over the steps of a rollout."""
 
 from pvp_ml.compiled.kernel_set import CORE
-from pvp_ml.model.sampling.kernels import mix
-
-
-@CORE.kernel
-def row_keys(seed, clock, out):
-    """Noise keys [M,S] that depend on the match's seed [M], its own clock [M] and the seat alone."""
-    for m in range(out.shape[0]):
-        base = mix(np.uint64(seed[m]) ^ mix(np.uint64(clock[m]) + np.uint64(0xA24BAED4963EE407)))
-        for s in range(out.shape[1]):
-            out[m, s] = mix(base + np.uint64(s))
 
 
 @CORE.kernel
