@@ -9,7 +9,6 @@ from pvp_ml import players
 from pvp_ml.errors import UserError
 from pvp_ml.model.bundle import make_bundle
 from pvp_ml.model.network_config import NetworkConfig, normalizer_shapes, tensor_shapes
-from pvp_ml.model.sampling.heads import Choice
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Rule
 
 SPEC = GameSpec(
@@ -171,13 +170,13 @@ def test_frames_are_stacked_newest_first_from_zeros():
     zero = np.zeros_like(obs[0])
     stacks = [np.concatenate([obs[t], obs[t - 2] if t >= 2 else zero], axis=1) for t in range(4)]
     actor = players.actor_of(bundle)
-    out = Choice.allocate(actor.heads, 4)
+    out = actor.heads.decision(4)
     actor.act(
         np.concatenate(stacks), np.ones((4, SPEC.mask_size), np.bool_), np.zeros(4, np.uint64), np.ones(4, bool), out
     )
     assert (seen[:, 0] == out.actions).all()
     player.end(np.array([9]))
-    assert not player._past
+    assert not player._rows
 
 
 def test_greedy_ignores_the_keys():

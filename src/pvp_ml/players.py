@@ -24,6 +24,7 @@ from pvp_ml.spec import GameSpec
 
 if TYPE_CHECKING:
     from pvp_ml.model.actor import Actor
+    from pvp_ml.model.decision import Decision
     from pvp_ml.model.sampling.heads import Heads
 
 GROUP = "pvp_ml.players"
@@ -154,14 +155,17 @@ class BundlePlayer:
     """Plays a bundle's policy with numpy: stacks the frames and keeps the memory that its network wants."""
 
     def __init__(self, bundle: Bundle, spec: GameSpec, greedy: bool = False) -> None:
+        from pvp_ml.model.frame_memory import FrameMemory, is_forgetful
+
         require_fit(bundle, spec)
         self._spec = spec
+        self._network = bundle.network
         self._actor = actor_of(bundle)
         self._greedy = greedy
-        self._frames = np.array(bundle.network.frames)
-        self._units = bundle.network.memory
-        self._is_plain = len(self._frames) == 1 and not self._units
-        self._past: dict[tuple[int, int], tuple[FloatArray, FloatArray]] = {}  # serial, seat → frames, memory
+        self._is_forgetful = is_forgetful(bundle.network)
+        self._past = FrameMemory(0, spec.obs_size)
+        self._rows: dict[tuple[int, int], int] = {}  # serial, seat → row of `_past`
+        self._free: list[int] = []
 
     def begin(self, serials: SerialArray) -> None:
         """Matches start from empty frames and an empty memory."""
@@ -169,42 +173,48 @@ class BundlePlayer:
 
     def end(self, serials: SerialArray) -> None:
         """Forget frames and memory of these matches."""
-        for serial in serials.tolist() if self._past else ():
-            for seat in range(self._spec.seats):
-                self._past.pop((serial, seat), None)
+        pairs = ((serial, seat) for serial in serials.tolist() for seat in range(self._spec.seats))
+        left = [self._rows.pop(pair) for pair in pairs if pair in self._rows] if self._rows else []
+        if left:
+            self._past.forget(np.array(left, np.intp))
+            self._free += left
 
     def decide(self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray,
                keys: KeyArray) -> IntArray:  # fmt: skip
         """What the policy draws (or, when greedy, prefers)."""
-        from pvp_ml.model.sampling.heads import Choice
-
-        rows = len(obs)
-        out = Choice.allocate(self._actor.heads, rows)
-        greedy = np.full(rows, self._greedy)
-        if self._is_plain:
-            empty = self._actor.act(obs, mask, keys, greedy, out)
-        else:
-            pasts = [self._remember(key, row) for key, row in zip(_pairs(serials, seats), obs, strict=True)]
-            stacked = np.stack([frames[self._frames].reshape(-1) for frames, _ in pasts])
-            memory = np.stack([state for _, state in pasts]) if self._units else None
-            empty = self._actor.act(stacked, mask, keys, greedy, out, memory=memory)
-            if memory is not None:
-                for (_, state), new in zip(pasts, memory, strict=True):
-                    state[:] = new
-        _refuse_empty(self._spec, empty, serials)
+        out = self._actor.heads.decision(len(obs))
+        self.decide_into(out, serials, seats, obs, mask, keys)
         return out.actions
 
-    def _remember(self, key: tuple[int, int], obs: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Push an observation: frames [back+1,D], newest first, zeros before the first; memory [G]."""
-        past = self._past.get(key)
-        if past is None:
-            depth = int(self._frames[-1]) + 1
-            past = (np.zeros((depth, len(obs)), np.float32), np.zeros(self._units, np.float32))
-            self._past[key] = past
-        frames = past[0]
-        frames[1:] = frames[:-1].copy()
-        frames[0] = obs
-        return past
+    def decide_into(self, out: Decision, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray,
+                    keys: KeyArray, privileged: FloatArray | None = None) -> None:  # fmt: skip
+        """`decide`, with everything else that `out` has room for."""
+        greedy = np.full(len(obs), self._greedy)
+        if self._is_forgetful:
+            empty = self._actor.act(obs, mask, keys, greedy, out, privileged)
+        else:
+            rows = self._rows_of(serials, seats)
+            memory = self._past.memory(self._network, rows)
+            stacked = self._past.stacked(self._network, rows, obs)
+            empty = self._actor.act(stacked, mask, keys, greedy, out, privileged, memory)
+            self._past.decided(self._network, rows, obs, memory)
+        _refuse_empty(self._spec, empty, serials)
+
+    def decision(self) -> Decision:
+        """Arrays for one row with everything that this policy can tell."""
+        return self._actor.heads.decision(1, value=True, win=self._network.win_head, probs=True)
+
+    def _rows_of(self, serials: SerialArray, seats: IntArray) -> npt.NDArray[np.intp]:
+        pairs = list(zip(serials.tolist(), seats.tolist(), strict=True))
+        new = [pair for pair in pairs if pair not in self._rows]
+        if len(new) > len(self._free):
+            held = len(self._rows) + len(self._free)
+            more = max(len(new) - len(self._free), held)
+            self._past.grow(held + more)
+            self._free += range(held + more - 1, held - 1, -1)
+        for pair in new:
+            self._rows[pair] = self._free.pop()
+        return np.array([self._rows[pair] for pair in pairs], np.intp)
 
 
 def actor_of(bundle: Bundle) -> Actor:
@@ -215,16 +225,12 @@ def actor_of(bundle: Bundle) -> Actor:
     return Actor(bundle.network, bundle.interface, tensors, bundle.normalizer)
 
 
-def _pairs(serials: SerialArray, seats: IntArray) -> list[tuple[int, int]]:
-    return list(zip(serials.tolist(), seats.tolist(), strict=True))
-
-
 def choose_legal(spec: GameSpec, heads: Heads, logits: FloatArray, mask: BoolArray, noise: FloatArray,
                  serials: SerialArray) -> IntArray:  # fmt: skip
     """Actions [B,H] = argmax(logits + noise) over what mask and rules allow; an empty head is the game's fault."""
-    from pvp_ml.model.sampling.heads import Choice, choose
+    from pvp_ml.model.sampling.heads import choose
 
-    out = Choice.allocate(heads, len(mask))
+    out = heads.decision(len(mask))
     empty = choose(heads, logits, mask, noise, np.zeros(len(mask), np.bool_), out)
     _refuse_empty(spec, empty, serials)
     return out.actions

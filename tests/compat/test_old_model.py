@@ -25,7 +25,6 @@ from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.model.actor import Actor
 from pvp_ml.model.bundle import read_bundle
-from pvp_ml.model.sampling.heads import Choice
 from pvp_ml.rl.schedule.schedule import Schedule
 
 CONTRACTS = Path(__file__).parents[2] / "src/pvp_ml/contracts/environments"
@@ -122,11 +121,8 @@ def compare(tmp_path, top, facts, depends, frames=1, chained=True, normalised=Tr
     obs = rng.normal(0, 2, (rows, frames, own)).astype(np.float32)
     privileged = rng.normal(0, 2, (rows, hidden)).astype(np.float32)
     mask = rng.random((rows, sum(heads))) < 0.8
-    out = Choice.allocate(actor.heads, rows)
-    value = np.zeros(rows, np.float32)
-    actor.act(
-        obs.reshape(rows, -1), mask, np.arange(rows, dtype=np.uint64), np.ones(rows, np.bool_), out, value, privileged
-    )
+    out = actor.heads.decision(rows, value=True)
+    actor.act(obs.reshape(rows, -1), mask, np.arange(rows, dtype=np.uint64), np.ones(rows, np.bool_), out, privileged)
     for r in range(rows):
         # acting: what is hidden is unknown, and the old trainer then fed zeros
         blind = [np.concatenate([obs[r, f], np.zeros(hidden)]) for f in range(frames)]
@@ -139,7 +135,7 @@ def compare(tmp_path, top, facts, depends, frames=1, chained=True, normalised=Tr
         seen = [np.concatenate([obs[r, f], privileged[r] if f == 0 else np.zeros(hidden)]) for f in range(frames)]
         flat = np.concatenate([normal(x, facts["mean"], facts["var"]) for x in seen])
         wanted = forward(facts["tensors"], flat, heads, mask[r], depends, frames * own, chained, normalised)[2]
-        assert value[r] == pytest.approx(wanted, abs=2e-4)
+        assert out.value[r] == pytest.approx(wanted, abs=2e-4)
     return imported
 
 

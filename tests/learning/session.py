@@ -10,7 +10,6 @@ from pvp_ml.cluster.local import LocalShards
 from pvp_ml.games import registry
 from pvp_ml.match import Bot, Live, Scripted
 from pvp_ml.model.network_config import NetworkConfig
-from pvp_ml.model.sampling.heads import Choice
 from pvp_ml.rl.learner import Learning
 from pvp_ml.rl.loss import PpoConfig
 from pvp_ml.rl.rewards import RewardConfig
@@ -93,24 +92,21 @@ class Session:
         """Greedy actions [B,H]."""
         obs, mask = np.array(obs, np.float32), np.array(mask, np.bool_)
         actor = self.policy.actor()
-        out = Choice.allocate(actor.heads, len(obs))
+        out = actor.heads.decision(len(obs))
         actor.act(obs, mask, np.zeros(len(obs), np.uint64), np.ones(len(obs), np.bool_), out)
         return out.actions
 
     def values(self, obs, privileged=None):
         hidden = None if privileged is None else np.array(privileged, np.float32)
-        return self.policy.actor().values(np.array(obs, np.float32), hidden)
+        return self.policy.actor().evaluate(np.array(obs, np.float32), hidden)[0]
 
     def shares(self, obs, mask):
         """[B,A] probabilities of each head's choices (independent heads, nothing picked before)."""
         obs, mask = np.array(obs, np.float32), np.array(mask, np.bool_)
-        logits = np.where(mask, self.policy.actor().logits(obs).astype(np.float64), -np.inf)
-        parts, start = [], 0
-        for size in self.spec.head_sizes:
-            part = np.exp(logits[:, start : start + size])
-            parts.append(part / part.sum(axis=1, keepdims=True))
-            start += size
-        return np.concatenate(parts, axis=1)
+        actor, rows = self.policy.actor(), len(obs)
+        out = actor.heads.decision(rows, probs=True)
+        actor.act(obs, mask, np.zeros(rows, np.uint64), np.ones(rows, np.bool_), out)
+        return out.probs
 
     def close(self):
         self.learning.shards.close()

@@ -23,14 +23,9 @@ def test_a_share_of_decisions_is_greedy():
     session.learning.collect(session.progress)
     r = session.rollout
     obs = r.obs[1:-1].reshape(-1, r.obs.shape[-1])
-    logits = (
-        session.learning.trainees["main"]
-        .policy.actor()
-        .logits(np.ascontiguousarray(obs))[:, : session.spec.heads[0].size]
-    )
-    best = logits.argmax(axis=1)
-    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
-    drawn = (shares / shares.sum(axis=1, keepdims=True))[np.arange(len(best)), best].mean()
+    shares = session.shares(obs, r.mask[1:-1].reshape(len(obs), -1))[:, : session.spec.heads[0].size]
+    best = shares.argmax(axis=1)
+    drawn = shares[np.arange(len(best)), best].mean()
     found = (r.actions[1:-1][..., 0].reshape(-1) == best).mean()
     assert abs(found - (0.25 + 0.75 * drawn)) < 0.03
     assert session.off_policy() <= 5e-6

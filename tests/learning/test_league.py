@@ -69,9 +69,10 @@ def deviations(folder, *flags):
         run.record(rollouts, run.learn())
         run.every(run.config.self_play.snapshot_every, run.add_to_league)
         obs = np.array(run.learning.shards.own.collector.rollout.obs[1, :1, 0], np.float32)
-        logits = run.learning.trainees["main"].policy.actor().logits(obs)[0].astype(np.float64)
-        shares = np.exp(logits - logits.max())
-        found.append(np.abs(shares / shares.sum() - 1.0 / 3.0).max())
+        actor = run.learning.trainees["main"].policy.actor()
+        out = actor.heads.decision(1, probs=True)
+        actor.act(obs, np.ones((1, 3), np.bool_), np.zeros(1, np.uint64), np.ones(1, np.bool_), out)
+        found.append(np.abs(out.probs[0] - 1.0 / 3.0).max())
     run.close()
     return np.array(found)
 

@@ -7,7 +7,7 @@ from specimens import SHAPES, interface_for, legal_of, random_policy, random_row
 
 from pvp_ml.errors import UserError
 from pvp_ml.model.actor import Actor
-from pvp_ml.model.sampling.heads import Choice, gumbel_noise
+from pvp_ml.model.sampling.heads import gumbel_noise
 from pvp_ml.rl.policy.export import DecidingModule
 
 ROWS = 10_000
@@ -21,14 +21,13 @@ def acted(shape, rows=ROWS, seed=5):
     obs, privileged, mask, memory = random_rows(network, interface, rows, rng)
     keys = rng.integers(0, 2**64, rows, np.uint64)
     greedy = rng.random(rows) < 0.1
-    actor, out = policy.actor(), Choice.allocate(policy.actor().heads, rows)
-    value = np.zeros(rows, np.float32)
+    actor, out = policy.actor(), policy.actor().heads.decision(rows, value=True)
     before = None if memory is None else memory.copy()
-    assert actor.act(obs, mask, keys, greedy, out, value, privileged, memory) == -1
+    assert actor.act(obs, mask, keys, greedy, out, privileged, memory) == -1
     noise = np.zeros(mask.shape, np.float32)
     gumbel_noise(keys, mask, noise)
     noise[greedy] = 0.0
-    return policy, (obs, privileged, mask, before), (keys, greedy, noise), (out, value, memory)
+    return policy, (obs, privileged, mask, before), (keys, greedy, noise), (out, out.value, memory)
 
 
 def as_tensor(array):
@@ -61,25 +60,27 @@ def test_a_batch_is_its_rows_one_by_one(shape):
     actor = policy.actor()
     for row in range(0, 1_100, 7):
         one = slice(row, row + 1)
-        alone, alone_value = Choice.allocate(actor.heads, 1), np.zeros(1, np.float32)
+        alone = actor.heads.decision(1, value=True)
         state = None if memory is None else memory[one].copy()
-        actor.act(obs[one], mask[one], keys[one], greedy[one], alone, alone_value, privileged[one], state)
+        actor.act(obs[one], mask[one], keys[one], greedy[one], alone, privileged[one], state)
         assert (alone.actions[0] == out.actions[row]).all()
         assert alone.log_prob[0] == pytest.approx(out.log_prob[row], abs=1e-5, rel=1e-5)
-        assert alone_value[0] == pytest.approx(value[row], abs=1e-5, rel=1e-5)
+        assert alone.value[0] == pytest.approx(value[row], abs=1e-5, rel=1e-5)
         if state is not None:
             assert np.abs(state[0] - after[row]).max() <= 1e-5
-    values = actor.values(obs, privileged, None if memory is None else memory.copy())
+    state = None if memory is None else memory.copy()
+    values, _ = actor.evaluate(obs, privileged, state)
+    assert state is None or (state == memory).all()
     assert np.abs(values - value).max() <= 1e-5 * max(1.0, np.abs(value).max())
 
 
 @pytest.mark.parametrize("shape", [name for name, (network, _) in SHAPES.items() if network.privileged])
 def test_actions_do_not_depend_on_privileged_features(shape):
     policy, (obs, privileged, mask, memory), (keys, greedy, _), (out, value, _) = acted(shape, 600)
-    actor, again, other = policy.actor(), Choice.allocate(policy.actor().heads, 600), np.zeros(600, np.float32)
-    actor.act(obs, mask, keys, greedy, again, other, privileged + 3.0, memory)
+    actor, again = policy.actor(), policy.actor().heads.decision(600, value=True)
+    actor.act(obs, mask, keys, greedy, again, privileged + 3.0, memory)
     assert (again.actions == out.actions).all() and (again.log_prob == out.log_prob).all()
-    assert np.abs(other - value).max() > 0.1
+    assert np.abs(again.value - value).max() > 0.1
 
 
 def test_stacked_frames_are_normalised_frame_by_frame_and_privileged_input_comes_after_all_of_them():
@@ -115,7 +116,7 @@ def test_win_probability_equals_torch():
     with torch.no_grad():
         new = policy.evaluate(*(as_tensor(a) for a in (obs, privileged, legal)), as_tensor(out.actions).long(),
                               as_tensor(memory))  # fmt: skip
-    found = policy.actor().win_probability(obs, memory.copy())
+    _, found = policy.actor().evaluate(obs, privileged, memory)
     assert np.abs(found - torch.sigmoid(new.win_logit).numpy()).max() <= 1e-5
 
 
@@ -123,13 +124,34 @@ def test_the_actor_follows_the_weights_and_refuses_wrong_ones():
     network, kind = SHAPES["default"]
     policy = random_policy(network, interface_for(kind))
     actor, obs = policy.actor(), np.ones((3, 9), np.float32)
-    before = actor.logits(obs).copy()
+    keys, greedy, mask = np.zeros(3, np.uint64), np.ones(3, np.bool_), np.ones((3, actor.heads.columns), np.bool_)
+    first, then = (actor.heads.decision(3, probs=True) for _ in range(2))
+    actor.act(obs, mask, keys, greedy, first)
     with torch.no_grad():
         policy.flat.mul_(2.0)
-    assert np.abs(actor.logits(obs) - before).max() > 0.1
+    actor.act(obs, mask, keys, greedy, then)
+    assert np.abs(first.probs - then.probs).max() > 0.01
     tensors = dict(policy.tensors())
     tensors.pop("value/bias")
     with pytest.raises(UserError, match="value/bias"):
         Actor(network, policy.interface, tensors, policy.normalizer)
     with pytest.raises(UserError, match="head/weight"):
-        Actor(network, policy.interface, policy.tensors() | {"head/weight": before}, policy.normalizer)
+        Actor(network, policy.interface, policy.tensors() | {"head/weight": first.probs}, policy.normalizer)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_probabilities_are_those_of_the_choices_made(shape):
+    """The joint log-probability is the sum over heads, each given the picks before it; greedy heads take the top."""
+    policy, (obs, privileged, mask, memory), (keys, _, _), _ = acted(shape, 600)
+    actor, greedy = policy.actor(), np.zeros((600, len(policy.interface.heads)), np.bool_)
+    greedy[:, 0] = True
+    out = actor.heads.decision(600, probs=True)
+    actor.act(obs, mask, keys, greedy, out, privileged, memory)
+    picked = np.take_along_axis(out.probs, (actor.heads.offset[:-1] + out.actions).astype(np.int64), axis=1)
+    assert np.log(picked.astype(np.float64)).sum(1) == pytest.approx(out.log_prob, abs=2e-4, rel=2e-4)
+    assert (out.probs[~out.legal] == 0.0).all()
+    first = out.probs[:, : policy.interface.heads[0].size]
+    assert (picked[:, 0] == first.max(axis=1)).all()
+    if policy.interface.heads[1:]:
+        second = out.probs[:, actor.heads.offset[1] : actor.heads.offset[2]]
+        assert (picked[:, 1] < second.max(axis=1)).any()  # the others are drawn

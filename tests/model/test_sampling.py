@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from specimens import fight_heads, head_sets, legal_by_words, plain_heads
 
-from pvp_ml.model.sampling.heads import Choice, Heads, choose, choose_head, gumbel_noise, legal_given
+from pvp_ml.model.decision import Decision
+from pvp_ml.model.sampling.heads import Heads, choose, choose_head, gumbel_noise, legal_given
 from pvp_ml.spec import Head, Rule
 
 FORCE = np.float32(1e6)
@@ -36,7 +37,7 @@ def test_probabilities_of_all_joint_actions_sum_to_one(heads, seed, with_table):
     mask = np.repeat(rng.random((1, compiled.columns)) < 0.7, len(joints), axis=0)
     logits = np.repeat(rng.normal(0, 3, (1, compiled.columns)).astype(np.float32), len(joints), axis=0)
     table = rng.normal(0, 2, (compiled.columns, compiled.columns)).astype(np.float32)
-    out = Choice.allocate(compiled, len(joints))
+    out = compiled.decision(len(joints))
     args = (table,) if with_table else ()
     greedy = np.zeros(len(joints), np.bool_)
     assert choose(compiled, logits, mask, forced(compiled, joints), greedy, out, *args) == -1
@@ -54,7 +55,7 @@ def test_samples_follow_the_softmax_over_what_is_legal():
     mask = np.tile(np.array([True, True, False, True, True, True, True]), (rows, 1))
     noise = np.zeros((rows, 7), np.float32)
     gumbel_noise(np.random.default_rng(3).integers(0, 2**64, rows, np.uint64), mask, noise)
-    out = Choice.allocate(heads, rows)
+    out = heads.decision(rows)
     choose(heads, logits, mask, noise, np.zeros(rows, np.bool_), out)
     for low, high, column in ((0, 4, 0), (4, 7, 1)):
         weight = np.exp(logits[0, low:high].astype(np.float64)) * mask[0, low:high]
@@ -84,7 +85,7 @@ def test_greedy_rows_take_the_best_legal_choice_whatever_the_noise():
     logits = np.array([[0.0, 5.0, 1.0]] * 2, np.float32)
     mask = np.array([[True, True, True], [True, False, True]])
     noise = np.array([[100.0, 0.0, 0.0]] * 2, np.float32)
-    out = Choice.allocate(heads, 2)
+    out = heads.decision(2)
     choose(heads, logits, mask, noise, np.ones(2, np.bool_), out)
     assert out.actions[:, 0].tolist() == [1, 2]
     choose(heads, logits, mask, noise, np.zeros(2, np.bool_), out)
@@ -95,7 +96,7 @@ def test_a_head_without_choice_and_fallback_is_reported_by_row():
     heads = Heads.compile(plain_heads(2, 2))
     mask = np.array([[True, True, True, True], [True, True, False, False]])
     zeros = np.zeros((2, 4), np.float32)
-    assert choose(heads, zeros, mask, zeros, np.zeros(2, np.bool_), Choice.allocate(heads, 2)) == 1
+    assert choose(heads, zeros, mask, zeros, np.zeros(2, np.bool_), heads.decision(2)) == 1
 
 
 def test_head_by_head_equals_all_at_once_and_masks_may_be_overwritten_in_place():
@@ -106,7 +107,7 @@ def test_head_by_head_equals_all_at_once_and_masks_may_be_overwritten_in_place()
     mask = rng.random((rows, heads.columns)) < 0.6
     noise = rng.gumbel(size=(rows, heads.columns)).astype(np.float32)
     greedy = rng.random(rows) < 0.2
-    whole, parts = Choice.allocate(heads, rows), Choice.allocate(heads, rows)
+    whole, parts = heads.decision(rows), heads.decision(rows)
     choose(heads, logits, mask, noise, greedy, whole)
     total = np.zeros(rows)
     for h in range(heads.count):
@@ -114,7 +115,7 @@ def test_head_by_head_equals_all_at_once_and_masks_may_be_overwritten_in_place()
     assert (whole.actions == parts.actions).all() and (whole.legal == parts.legal).all()
     assert np.abs(whole.log_prob - total.astype(np.float32)).max() == 0
     shared = mask.copy()
-    in_place = Choice(np.zeros_like(whole.actions), np.zeros_like(whole.log_prob), shared)
+    in_place = Decision(np.zeros_like(whole.actions), np.zeros_like(whole.log_prob), shared)
     choose(heads, logits, shared, noise, greedy, in_place)
     assert (in_place.actions == whole.actions).all() and (shared == whole.legal).all()
 
@@ -125,7 +126,7 @@ def test_the_table_moves_later_heads_only():
     table = np.zeros((4, 4), np.float32)
     table[0, 3] = 2.0  # x → v
     logits = np.array([[1.0, 0.0, 0.0, 0.0]], np.float32)
-    out = Choice.allocate(compiled, 1)
+    out = compiled.decision(1)
     mask = np.ones((1, 4), np.bool_)
     choose(compiled, logits, mask, np.zeros((1, 4), np.float32), np.ones(1, np.bool_), out, table)
     assert out.actions.tolist() == [[0, 1]]

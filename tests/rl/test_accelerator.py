@@ -6,7 +6,6 @@ import torch
 from specimens import SHAPES, interface_for, legal_of, random_policy, random_rows
 
 from pvp_ml.errors import UserError
-from pvp_ml.model.sampling.heads import Choice
 from pvp_ml.rl.accelerator import Accelerator, accelerator_for, backward
 from pvp_ml.rl.loss import SUMS, LossWeights, Minibatch
 from pvp_ml.rl.policy.policy import Anchor
@@ -26,7 +25,7 @@ def batch_of(policy):
     rng = np.random.default_rng(3)
     network, interface = policy.network, policy.interface
     obs, privileged, mask, memory = random_rows(network, interface, SIZE, rng)
-    out = Choice.allocate(policy.actor().heads, SIZE)
+    out = policy.actor().heads.decision(SIZE)
     before = None if memory is None else memory.copy()
     policy.actor().act(obs, mask, rng.integers(0, 2**64, SIZE, np.uint64), np.zeros(SIZE, np.bool_), out, memory=memory)
     sequences = None

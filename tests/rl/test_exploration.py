@@ -34,7 +34,7 @@ def test_forbidden_choices_leave_the_mask_but_never_an_empty_head():
     kept = restrict(interface, mask, allowed)
     assert kept.astype(int).tolist() == [[1, 1, 0, 1, 0], [0, 1, 1, 0, 1], [1, 0, 0, 0, 0]]
     assert mask[0].all(), "the game's own mask stays as it is"
-    assert conduct(interface, PpoConfig(), Progress()) is None
+    assert exploration(interface, PpoConfig(), Progress()) is None
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 from served_duel import MASKS, NETWORKS, OBS, SPEC, bundle_of, running
 
 from pvp_ml.model.bundle import write_bundle
-from pvp_ml.model.sampling.heads import Choice
 from pvp_ml.players import actor_of
 
 SIX = {"action", "logProb", "entropy", "values", "probs", "extensionResults"}
@@ -77,12 +76,12 @@ def test_everything_that_can_be_returned(wire):
     assert answer["entropy"] == pytest.approx(entropy, abs=1e-6)
     assert chosen == [max(p) for p in probs]
     actor = actor_of(bundle_of(NETWORKS["plain"], 0))
-    assert answer["values"] == pytest.approx([float(actor.values(np.array([OBS], np.float32))[0])], abs=1e-6)
+    assert answer["values"] == pytest.approx([float(actor.evaluate(np.array([OBS], np.float32))[0][0])], abs=1e-6)
 
 
 def test_greedy_is_what_the_policy_prefers_and_samples_vary(wire):
     actor = actor_of(bundle_of(NETWORKS["plain"], 0))
-    out = Choice.allocate(actor.heads, 1)
+    out = actor.heads.decision(1)
     mask = np.ones((1, SPEC.mask_size), bool)
     actor.act(np.array([OBS], np.float32), mask, np.zeros(1, np.uint64), np.ones(1, bool), out)
     assert wire.ask(request(deterministic=True))["action"] == out.actions[0].tolist()
@@ -127,9 +126,7 @@ def test_winrate_extension(wire):
     (result,) = wire.ask(request("deep", 2, extensions=["winrate"]))["extensionResults"]
     assert result["WIN"][0] + result["LOSE"][0] == pytest.approx(1.0)
     actor = actor_of(bundle_of(NETWORKS["deep"], 1))
-    assert result["WIN"][0] == pytest.approx(
-        float(actor.win_probability(np.array([OBS + OBS], np.float32))[0]), abs=1e-6
-    )
+    assert result["WIN"][0] == pytest.approx(float(actor.evaluate(np.array([OBS + OBS], np.float32))[1][0]), abs=1e-6)
     twice = wire.ask(request("deep", 2, extensions=["winrate", "winrate"]))["extensionResults"]
     assert len(twice) == 2
 

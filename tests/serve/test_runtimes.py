@@ -6,7 +6,7 @@ from served_duel import MASKS, NETWORKS, OBS, SPEC, bundle_of, running
 
 from pvp_ml.cli.serve import runtimes
 from pvp_ml.errors import UserError
-from pvp_ml.model.sampling.heads import Choice, Heads
+from pvp_ml.model.sampling.heads import Heads
 from pvp_ml.serve import runtimes as module
 from pvp_ml.serve.client import Client
 from pvp_ml.serve.models import PolicyModel
@@ -31,7 +31,7 @@ def decide(runtime, network, rows=400, seed=0):
     mask[:, 1:] = rng.random((rows, interface.mask_size - 1)) < 0.8
     mask[:, [3, 5]] = True
     memory = rng.normal(size=(rows, network.memory)).astype(np.float32) if network.memory else None
-    out = Choice.allocate(Heads.compile(interface.heads), rows)
+    out = Heads.compile(interface.heads).decision(rows)
     keys = rng.integers(0, 2**63, rows).astype(np.uint64)
     empty = runtime.act(obs.reshape(rows, -1), mask, keys, np.arange(rows) % 3 == 0, out, memory=memory)
     return out.actions, out.legal, memory, empty

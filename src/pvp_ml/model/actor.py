@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.errors import UserError
-from pvp_ml.match import BoolArray, FloatArray
+from pvp_ml.match import BoolArray, FloatArray, IntArray
+from pvp_ml.model.decision import Decision
 from pvp_ml.model.network_config import (
     BlockLayout,
     NetworkConfig,
@@ -23,7 +24,7 @@ from pvp_ml.model.network_config import (
     is_plain,
     tensor_shapes,
 )
-from pvp_ml.model.sampling.heads import NO_TABLE, Choice, Heads, choose, choose_head, gumbel_noise
+from pvp_ml.model.sampling.heads import NO_TABLE, Heads, choose, choose_head, gumbel_noise
 from pvp_ml.spec import Interface
 
 EPSILON = 1e-8
@@ -125,81 +126,70 @@ class Actor:
             self._pick_scale = inverse_deviation(self.statistics["pick/var"]).astype(np.float32)
             self._pick_mean = self.statistics["pick/mean"].astype(np.float32)
 
-    def act(self, obs: FloatArray, mask: BoolArray, keys: Keys, greedy: BoolArray, out: Choice,
-            value: FloatArray | None = None, privileged: FloatArray | None = None,
-            memory: FloatArray | None = None) -> int:  # fmt: skip
-        """Choose for obs [B,N], mask [B,A]; the noise of a row follows from its key [B].
+    def act(self, obs: FloatArray, mask: BoolArray, keys: Keys, greedy: BoolArray, out: Decision,
+            privileged: FloatArray | None = None, memory: FloatArray | None = None) -> int:  # fmt: skip
+        """Decide for obs [B,N], mask [B,A], and move memory [B,G] on in place; a row's noise follows from its key [B].
 
-        Writes `out` and, when given, value [B] (a privileged critic needs privileged [B,P]); memory [B,G] is updated in
-        place. Returns the first row whose mask left a head without a choice, or -1.
+        greedy [B], or [B,H] for each head, takes the preferred choice. Writes `out`: value, win and probs only where it
+        has room for them (a privileged critic needs privileged [B,P]). Returns the first row whose mask left a head
+        without a choice, or -1.
         """
         empty = -1
         for low in range(0, len(obs), CHUNK):
             rows = slice(low, min(low + CHUNK, len(obs)))
-            part = Choice(out.actions[rows], out.log_prob[rows], out.legal[rows])
+            part = out.part(rows)
             x = self._input(obs[rows])
             features = self._features(x, None if memory is None else memory[rows])
-            if value is not None:
-                self._value(x, features, None if privileged is None else privileged[rows], value[rows])
-            noise = self._noise[: len(x)]
+            self._judge(x, features, None if privileged is None else privileged[rows], part.value, part.win)
+            noise, quiet = self._noise[: len(x)], greedy[rows]
             gumbel_noise(keys[rows], mask[rows], noise)
-            bad = self._choose(features, mask[rows], noise, greedy[rows], part)
+            if quiet.ndim == 2:
+                noise[np.repeat(quiet, self.interface.head_sizes, axis=1)] = 0.0
+                quiet = quiet.all(axis=1)
+            bad = self._choose(features, mask[rows], noise, quiet, part)
+            if part.probs is not None:
+                self._tell_probs(len(x), part.actions, part.legal, part.probs)
             if bad >= 0 and empty < 0:
                 empty = low + bad
         return empty
 
-    def explain(self, obs: FloatArray, mask: BoolArray, noise: FloatArray, out: Choice,
-                memory: FloatArray | None = None) -> FloatArray:  # fmt: skip
-        """`act` with given noise [B,A]: 0 in a head's columns takes what it prefers.
-
-        Returns [B,A]: the logits of each head given the picks before it, so that probabilities can be told.
-        """
-        logits = np.empty(mask.shape, np.float32)
-        offset = self.heads.offset
-        for low in range(0, len(obs), CHUNK):
-            rows = slice(low, min(low + CHUNK, len(obs)))
-            part = Choice(out.actions[rows], out.log_prob[rows], out.legal[rows])
-            features = self._features(self._input(obs[rows]), None if memory is None else memory[rows])
-            self._choose(features, mask[rows], noise[rows], np.zeros(len(features), np.bool_), part)
-            given = logits[rows]
-            given[:] = self._buffer("logits" if self._head_layers else "head", len(features), mask.shape[1])
-            if len(self._table):
-                for h in range(self.heads.count - 1):
-                    picks = offset[h] + part.actions[:, h]
-                    given[:, offset[h + 1] :] += self._table[picks, offset[h + 1] :]
-        return logits
-
-    def values(
+    def evaluate(
         self, obs: FloatArray, privileged: FloatArray | None = None, memory: FloatArray | None = None
-    ) -> FloatArray:
-        """[B] values of obs [B,N]; memory is read, not changed."""
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """Value [B] and, with a win head, chance to win [B] of obs [B,N]; memory [B,G] is read, never changed."""
         value = np.empty(len(obs), np.float32)
+        win = np.empty(len(obs), np.float32) if self.network.win_head else None
         for low in range(0, len(obs), CHUNK):
             rows = slice(low, min(low + CHUNK, len(obs)))
             x = self._input(obs[rows])
             features = self._features(x, None if memory is None else memory[rows].copy())
-            self._value(x, features, None if privileged is None else privileged[rows], value[rows])
-        return value
+            hidden = None if privileged is None else privileged[rows]
+            self._judge(x, features, hidden, value[rows], None if win is None else win[rows])
+        return value, win
 
-    def logits(self, obs: FloatArray, memory: FloatArray | None = None) -> FloatArray:
-        """[B,A] logits before masks and picks; for networks without an MLP per head."""
-        parts = []
-        for low in range(0, len(obs), CHUNK):
-            x = self._input(obs[low : low + CHUNK])
-            features = self._features(x, None if memory is None else memory[low : low + CHUNK])
-            parts.append(self._linear("head", features).copy())
-        return np.concatenate(parts) if parts else np.zeros((0, self.interface.mask_size), np.float32)
+    def _judge(self, x: FloatArray, features: FloatArray, privileged: FloatArray | None, value: FloatArray | None,
+               win: FloatArray | None) -> None:  # fmt: skip
+        if value is not None:
+            self._value(x, features, privileged, value)
+        if win is not None:
+            win[:] = _sigmoid(self._linear("win", features)[:, 0])
 
-    def win_probability(self, obs: FloatArray, memory: FloatArray | None = None) -> FloatArray:
-        """[B] chance to win; needs a network with a win head."""
-        parts = []
-        for low in range(0, len(obs), CHUNK):
-            x = self._input(obs[low : low + CHUNK])
-            features = self._features(x, None if memory is None else memory[low : low + CHUNK])
-            parts.append(1.0 / (1.0 + np.exp(-self._linear("win", features)[:, 0])))
-        return np.concatenate(parts) if parts else np.zeros(0, np.float32)
+    def _tell_probs(self, rows: int, actions: IntArray, legal: BoolArray, out: FloatArray) -> None:
+        """[B,A]: softmax within each head over what was legal, given the picks before it."""
+        logits = self._buffer("logits" if self._head_layers else "head", rows, legal.shape[1]).copy()
+        offset = self.heads.offset
+        for h in range(self.heads.count):
+            own = slice(offset[h], offset[h + 1])
+            wide = np.where(legal[:, own], logits[:, own].astype(np.float64), -np.inf)
+            top = wide.max(axis=1, keepdims=True)
+            mass = np.exp(wide - np.where(np.isfinite(top), top, 0.0))  # a head without a choice has no mass
+            out[:, own] = mass / np.maximum(mass.sum(axis=1, keepdims=True), 1e-300)
+            if len(self._table):
+                logits[:, offset[h + 1] :] += self._table[offset[h] + actions[:, h], offset[h + 1] :]
 
-    def _choose(self, features: FloatArray, mask: BoolArray, noise: FloatArray, greedy: BoolArray, out: Choice) -> int:
+    def _choose(
+        self, features: FloatArray, mask: BoolArray, noise: FloatArray, greedy: BoolArray, out: Decision
+    ) -> int:
         if not self._head_layers:
             return choose(self.heads, self._linear("head", features), mask, noise, greedy, out, self._table)
         empty = -1

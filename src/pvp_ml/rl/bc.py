@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pvp_ml.errors import UserError
 from pvp_ml.match import FloatArray
 from pvp_ml.model.recording import Recording
-from pvp_ml.model.sampling.heads import Choice, legal_given
+from pvp_ml.model.sampling.heads import legal_given
 from pvp_ml.rl.normalize import moments, update
 from pvp_ml.rl.policy.policy import Evaluation, Policy
 from pvp_ml.rl.policy.sequences import Cuts, Sequences, cut_chains, gather
@@ -181,7 +181,7 @@ def _measure(policy: Policy, data: _Rows, rows: Ints, config: CloneConfig) -> tu
         picked, memory = data.batch(rows, cuts, np.arange(low, min(low + 4096, len(cuts.start) - 1)))
         with torch.no_grad():
             total -= float(_evaluate(policy, data, picked, memory).log_prob.sum())
-        out = Choice.allocate(actor.heads, len(picked))
+        out = actor.heads.decision(len(picked))
         state = None if memory is None else _states(policy, data, picked, memory)
         actor.act(data.obs[picked], data.recording.mask[picked].copy(), np.zeros(len(picked), np.uint64),
                   np.ones(len(picked), np.bool_), out, memory=state)  # fmt: skip

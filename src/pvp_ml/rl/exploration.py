@@ -29,8 +29,8 @@ def is_plain(config: PpoConfig) -> bool:
     return not config.observation_noise and not config.forbidden and config.greedy_chance == Constant(0.0)
 
 
-def conduct(interface: Interface, config: PpoConfig, progress: Progress) -> Exploration | None:
-    """The conduct at this moment; None when there is nothing special about it."""
+def exploration(interface: Interface, config: PpoConfig, progress: Progress) -> Exploration | None:
+    """How the trainee explores at this moment; None when there is nothing special about it."""
     if is_plain(config):
         return None
     return Exploration(

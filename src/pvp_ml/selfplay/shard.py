@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pvp_ml.rl.exploration import conduct
+from pvp_ml.rl.exploration import exploration
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.rl.shard_learner import ShardLearner, ShardTrainee
 from pvp_ml.selfplay.collect.collector import Collector, Report
@@ -37,7 +37,7 @@ class Shard(ShardLearner):
     def set_exploration(self, progress: Progress) -> None:
         """Read the schedules of how trainees see and act."""
         for share in self.shares.values():
-            self.collector.behave(share.name, conduct(share.policy.interface, share.config, progress))
+            self.collector.behave(share.name, exploration(share.policy.interface, share.config, progress))
 
     def refresh(self) -> None:
         """Observation statistics changed."""

@@ -10,10 +10,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from pvp_ml.match import BoolArray, FloatArray
+from pvp_ml.match import BoolArray, FloatArray, IntArray
 from pvp_ml.model.actor import Actor
 from pvp_ml.model.bundle import Bundle
-from pvp_ml.model.sampling.heads import Choice, gumbel_noise, legal_given
+from pvp_ml.model.decision import Decision
+from pvp_ml.model.sampling.heads import legal_given
 from pvp_ml.players import Player, actor_of
 from pvp_ml.serve.runtimes import NUMPY, SIZES, RuntimeType, fastest, size_index
 from pvp_ml.serve.wire import Answer, Request, WireError
@@ -114,9 +115,9 @@ class _Shape:
         return [row[a:b] for a, b in zip(self._offsets[:-1], self._offsets[1:], strict=True)]
 
     def quiet(self, request: Request) -> BoolArray:
-        """[A]: columns of heads that must take their preferred choice."""
+        """[H]: heads that must take their preferred choice."""
         flags = request.deterministic
-        return np.repeat(np.array(flags if isinstance(flags, list) else [flags] * len(self._sizes)), self._sizes)
+        return np.array(flags if isinstance(flags, list) else [flags] * len(self._sizes))
 
 
 class PolicyModel:
@@ -139,7 +140,7 @@ class PolicyModel:
         self._mask = np.zeros((batch, bundle.interface.mask_size), np.bool_)
         self._keys = np.zeros(batch, np.uint64)
         self._greedy = np.zeros(batch, np.bool_)
-        self._out = Choice.allocate(self._actor.heads, batch)
+        self._out = self._actor.heads.decision(batch)
 
     def check(self, request: Request, key: int) -> Task:
         """Refuse what the network cannot give."""
@@ -192,17 +193,17 @@ class PolicyModel:
     def _act(self, tasks: list[Task]) -> list[Answer | WireError]:
         n = len(tasks)
         memory = self._load(tasks)
-        out = self._out.first(n)
+        out = self._out.part(slice(n))
         runtime = self._runtimes[size_index(n)]
         empty = runtime.act(self._obs[:n], self._mask[:n], self._keys[:n], self._greedy[:n], out, memory=memory)
         self._keep(tasks, memory)
         answers: list[Answer | WireError] = [Answer(action) for action in out.actions.tolist()]
-        return answers if empty < 0 else self._mark_empty(answers, n)
+        return answers if empty < 0 else self._mark_empty(answers, out.actions)
 
-    def _mark_empty(self, answers: list[Answer | WireError], n: int) -> list[Answer | WireError]:
+    def _mark_empty(self, answers: list[Answer | WireError], actions: IntArray) -> list[Answer | WireError]:
         """Rules, not the mask, can leave a head without a choice: say so for the rows that it happened to."""
-        heads, actions = self._actor.heads, self._out.actions[:n]
-        legal = legal_given(heads, self._mask[:n], actions)
+        heads = self._actor.heads
+        legal = legal_given(heads, self._mask[: len(actions)], actions)
         is_empty = ~np.take_along_axis(legal, heads.offset[:-1] + actions, axis=1)
         for i in np.flatnonzero(is_empty.any(1)).tolist():
             head = self.bundle.interface.heads[int(is_empty[i].argmax())].name
@@ -212,49 +213,37 @@ class PolicyModel:
     def _explain(self, tasks: list[Task]) -> list[Answer | WireError]:
         n = len(tasks)
         memory = self._load(tasks)
-        before = None if memory is None else memory.copy()
-        noise = np.zeros((n, self._mask.shape[1]), np.float32)
-        gumbel_noise(self._keys[:n], self._mask[:n], noise)
-        noise[np.stack([self._shape.quiet(task.request) for task in tasks])] = 0.0
-        out = self._out.first(n)
-        logits = self._actor.explain(self._obs[:n], self._mask[:n], noise, out, memory)
+        out = self._actor.heads.decision(
+            n,
+            value=any(task.request.returnValue for task in tasks),
+            win=any(task.request.extensions for task in tasks),
+            probs=True,
+        )
+        greedy = np.stack([self._shape.quiet(task.request) for task in tasks])
+        self._actor.act(self._obs[:n], self._mask[:n], self._keys[:n], greedy, out, memory=memory)
         self._keep(tasks, memory)
-        logits[~out.legal] = -np.inf
-        values = wins = None
-        if any(task.request.returnValue for task in tasks):
-            values = self._actor.values(self._obs[:n], memory=before)
-        if any(task.request.extensions for task in tasks):
-            wins = self._actor.win_probability(self._obs[:n], None if before is None else before.copy())
-        answers: list[Answer | WireError] = [
-            self._answer(task.request, i, out, logits[i], values, wins) for i, task in enumerate(tasks)
-        ]
-        return self._mark_empty(answers, n)
+        answers: list[Answer | WireError] = [self._answer(task.request, i, out) for i, task in enumerate(tasks)]
+        return self._mark_empty(answers, out.actions)
 
-    def _answer(self, request: Request, i: int, out: Choice, logits: FloatArray, values: FloatArray | None,
-                wins: FloatArray | None) -> Answer:  # fmt: skip
-        probs = [_softmax(part) for part in self._shape.split(logits)]
+    def _answer(self, request: Request, i: int, out: Decision) -> Answer:
+        assert out.probs is not None
+        probs = self._shape.split(out.probs[i])
         value: list[float] | float | None = None
-        if request.returnValue and values is not None:
-            value = float(values[i]) if self._float_values else [float(values[i])]
+        if request.returnValue and out.value is not None:
+            value = float(out.value[i]) if self._float_values else [float(out.value[i])]
+        wins = [] if out.win is None else [float(out.win[i])] * len(request.extensions)
         return Answer(
             action=out.actions[i].tolist(),
             logProb=float(out.log_prob[i]) if request.returnLogProb else None,
             entropy=[_entropy(p) for p in probs] if request.returnEntropy else None,
             values=value,
             probs=[p.tolist() for p in probs] if request.returnProbs else None,
-            extensionResults=[{"WIN": [float(wins[i])], "LOSE": [1.0 - float(wins[i])]} for _ in request.extensions]
-            if wins is not None
-            else [],
+            extensionResults=[{"WIN": [win], "LOSE": [1.0 - win]} for win in wins],
         )
 
 
-def _softmax(logits: FloatArray) -> npt.NDArray[np.float64]:
-    mass = np.exp(logits.astype(np.float64) - logits.max())
-    return np.asarray(mass / mass.sum())
-
-
-def _entropy(probs: npt.NDArray[np.float64]) -> float:
-    present = probs[probs > 0.0]
+def _entropy(probs: FloatArray) -> float:
+    present = probs[probs > 0.0].astype(np.float64)
     return float(-(present * np.log(present)).sum()) + 0.0
 
 

@@ -16,7 +16,8 @@ import numpy as np
 from pvp_ml.match import BoolArray, FloatArray
 from pvp_ml.model.actor import Keys, Program
 from pvp_ml.model.bundle import Bundle
-from pvp_ml.model.sampling.heads import Choice, Heads, gumbel_noise, legal_given
+from pvp_ml.model.decision import Decision
+from pvp_ml.model.sampling.heads import Heads, gumbel_noise, legal_given
 from pvp_ml.players import actor_of
 
 SIZES = (1, 2, 4, 8, 16, 32, 64)
@@ -27,7 +28,7 @@ _MEASURED_S = 0.01
 class Runtime(Protocol):
     """One way to run a policy; `pvp_ml.model.actor.Actor` is one as it is."""
 
-    def act(self, obs: FloatArray, mask: BoolArray, keys: Keys, greedy: BoolArray, out: Choice, *,
+    def act(self, obs: FloatArray, mask: BoolArray, keys: Keys, greedy: BoolArray, out: Decision, *,
             memory: FloatArray | None) -> int:  # fmt: skip
         """Choose for obs [B,N] as `Actor.act` does; returns the first row whose head has no choice, or -1."""
 
@@ -50,7 +51,7 @@ class ProgramRuntime:
         self._heads = heads
         self._program = program
 
-    def act(self, obs: FloatArray, mask: BoolArray, keys: Keys, greedy: BoolArray, out: Choice, *,
+    def act(self, obs: FloatArray, mask: BoolArray, keys: Keys, greedy: BoolArray, out: Decision, *,
             memory: FloatArray | None = None) -> int:  # fmt: skip
         """As `Runtime` says; `out.log_prob` is left alone: whoever wants it asks numpy."""
         noise = np.zeros(mask.shape, np.float32)
@@ -74,7 +75,7 @@ def seconds_per_call(runtime: Runtime, bundle: Bundle, rows: int,
     mask = np.ones((rows, interface.mask_size), np.bool_)
     keys = rng.integers(0, 2**63, rows).astype(np.uint64)
     memory = np.zeros((rows, network.memory), np.float32) if network.memory else None
-    out = Choice.allocate(Heads.compile(interface.heads), rows)
+    out = Heads.compile(interface.heads).decision(rows)
     greedy = np.zeros(rows, np.bool_)
     best, end = float("inf"), clock() + _MEASURED_S
     for calls in range(1000):

@@ -184,7 +184,7 @@ def test_a_folder_checks_itself(tmp_path):
     open_folder(folder)
     with pytest.raises(UserError, match="not an empty folder"):
         write_folder(bundle(), "again", folder)
-    for what, key in (("sees", "obs"), ("thinks", "logits"), ("does", "controls")):
+    for what, key in (("sees", "obs"), ("thinks", "probs"), ("does", "controls")):
         wrong = json.loads(json.dumps(states))
         wrong[3][key][0] += 0.5
         (folder / "golden.json").write_text(json.dumps({"states": wrong}))

@@ -11,7 +11,7 @@ from specimens import SHAPES, fight_heads, head_sets, interface_for, plain_inter
 
 from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.model.onnx import onnx_program
-from pvp_ml.model.sampling.heads import Choice, gumbel_noise
+from pvp_ml.model.sampling.heads import gumbel_noise
 from pvp_ml.rl.policy.export import DecidingModule, torch_program
 
 ROWS = 10_000
@@ -27,7 +27,7 @@ def question(shape, rows=ROWS):
     keys = rng.integers(0, 2**64, rows, np.uint64)
     noise = np.zeros(mask.shape, np.float32)
     gumbel_noise(keys, mask, noise)
-    out = Choice.allocate(policy.actor().heads, rows)
+    out = policy.actor().heads.decision(rows)
     inputs = {"obs": obs, "mask": mask, "noise": noise} | ({"memory": memory.copy()} if memory is not None else {})
     policy.actor().act(obs, mask, keys, np.zeros(rows, np.bool_), out, memory=memory)
     return policy, inputs, out, memory
@@ -73,7 +73,7 @@ def test_onnx_keeps_any_rules(heads, kind, seed):
     keys = rng.integers(0, 2**64, 200, np.uint64)
     noise = np.zeros(mask.shape, np.float32)
     gumbel_noise(keys, mask, noise)
-    out = Choice.allocate(policy.actor().heads, 200)
+    out = policy.actor().heads.decision(200)
     policy.actor().act(obs, mask, keys, np.zeros(200, np.bool_), out)
     program = onnx_program(policy.network, interface, policy.tensors(), policy.normalizer)
     session = onnxruntime.InferenceSession(program, providers=["CPUExecutionProvider"])

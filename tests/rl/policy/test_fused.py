@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from specimens import fight_heads, head_sets, legal_of, plain_interface, random_policy, random_rows
 
 from pvp_ml.model.network_config import NetworkConfig
-from pvp_ml.model.sampling.heads import Choice
 
 
 def both(heads, kind, rows, seed):
@@ -17,7 +16,7 @@ def both(heads, kind, rows, seed):
     policy = random_policy(NetworkConfig(trunk=(12,), heads=kind), interface, seed % 997, 0.8)
     rng = np.random.default_rng(seed)
     obs, _, mask, _ = random_rows(policy.network, interface, rows, rng)
-    out = Choice.allocate(policy.actor().heads, rows)
+    out = policy.actor().heads.decision(rows)
     policy.actor().act(obs, mask, rng.integers(0, 2**64, rows, np.uint64), np.zeros(rows, np.bool_), out)
     legal = torch.from_numpy(legal_of(interface, mask, out.actions))
     weight, bonus = torch.from_numpy(rng.normal(size=(2, rows)).astype(np.float32))

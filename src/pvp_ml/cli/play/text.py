@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pvp_ml.errors import UserError
 from pvp_ml.match import IDLE, Bot, External, MatchPlan, Occupant, StepBuffers, VecGame
-from pvp_ml.model.sampling.heads import Choice, Heads, choose
+from pvp_ml.model.sampling.heads import Heads, choose
 from pvp_ml.players import Player, uniform
 from pvp_ml.selfplay.evaluate import Contestant
 from pvp_ml.spec import GameSpec
@@ -49,7 +49,7 @@ class Order:
                 raise UserError(f"'{picks[name]}' and '{choice}' are both '{name}'", "choose one")
         self._add_needed(picks, mask)
         wish = np.array([10.0 if picks.get(head.name) == choice else 0.0 for head, choice in self._columns], np.float32)
-        out = Choice.allocate(self._heads, 1)
+        out = self._heads.decision(1)
         zeros = np.zeros((1, len(wish)), np.float32)
         choose(self._heads, wish[None], mask[None], zeros, np.ones(1, np.bool_), out)
         for head, index in zip(self._spec.heads, out.actions[0].tolist(), strict=True):

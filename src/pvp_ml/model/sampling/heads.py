@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.match import BoolArray, FloatArray, IntArray
+from pvp_ml.model.decision import Decision
 from pvp_ml.model.sampling import kernels as kernels
 from pvp_ml.spec import Head
 
@@ -62,38 +63,20 @@ class Heads:
         """A."""
         return int(self.offset[-1])
 
+    def decision(self, rows: int, *, value: bool = False, win: bool = False, probs: bool = False) -> Decision:
+        """Arrays for what a policy with these heads decides in `rows` rows."""
+        return Decision.allocate(self.count, self.columns, rows, value=value, win=win, probs=probs)
+
     @property
     def arrays(self) -> tuple[IntArray, ...]:
         """What the kernels take."""
         return (self.offset, self.fallback, self.rule_start, self.rule_kind, self.pick_start, self.pick_column)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What `choose` writes: preallocate once, reuse every step."""
-
-    actions: IntArray  # [B,H]
-    log_prob: FloatArray  # [B] joint, over all heads
-    legal: BoolArray  # [B,A] mask after rules, fallbacks and the picks made: what `evaluate` needs
-
-    @classmethod
-    def allocate(cls, heads: Heads, rows: int) -> Self:
-        """Zeroed arrays for `rows` rows."""
-        return cls(
-            np.zeros((rows, heads.count), np.int32),
-            np.zeros(rows, np.float32),
-            np.zeros((rows, heads.columns), np.bool_),
-        )
-
-    def first(self, rows: int) -> Choice:
-        """A view of the first `rows` rows."""
-        return Choice(self.actions[:rows], self.log_prob[:rows], self.legal[:rows])
-
-
 NO_TABLE: FloatArray = np.zeros((0, 0), np.float32)
 
 
-def choose(heads: Heads, logits: FloatArray, mask: BoolArray, noise: FloatArray, greedy: BoolArray, out: Choice,
+def choose(heads: Heads, logits: FloatArray, mask: BoolArray, noise: FloatArray, greedy: BoolArray, out: Decision,
            table: FloatArray = NO_TABLE) -> int:  # fmt: skip
     """Pick one choice per head by argmax(logit + noise) over what is legal (Gumbel noise = a sample of the softmax).
 
@@ -108,7 +91,7 @@ def choose(heads: Heads, logits: FloatArray, mask: BoolArray, noise: FloatArray,
 
 
 def choose_head(heads: Heads, head: int, logits: FloatArray, mask: BoolArray, noise: FloatArray, greedy: BoolArray,
-                out: Choice, total: npt.NDArray[np.float64]) -> int:  # fmt: skip
+                out: Decision, total: npt.NDArray[np.float64]) -> int:  # fmt: skip
     """Like `choose` for one head, once its earlier heads were chosen into `out`; logits [B,A], other columns unread.
 
     The log-probability of all heads so far is kept in total [B], not in `out`, so that sums are rounded once.

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from pvp_ml.chance import scramble
 from pvp_ml.errors import UserError
 from pvp_ml.match import RESTING, Fault, FloatArray, Live, MatchPlan, Member, Occupant, Scripted, StepBuffers
+from pvp_ml.model.frame_memory import FrameMemory
 from pvp_ml.rl.rollout import NOBODY
-from pvp_ml.selfplay.collect.frame_memory import FrameMemory
 from pvp_ml.selfplay.collect.seat_actors import UNDECIDED, SeatActors
 from pvp_ml.selfplay.tally import SignalFolds
 from pvp_ml.spec import GameSpec

@@ -16,14 +16,14 @@ from pvp_ml.compiled.kernels import row_keys
 from pvp_ml.errors import UserError
 from pvp_ml.match import IDLE, BoolArray, FloatArray, StepBuffers, VecGame
 from pvp_ml.model.actor import Actor
+from pvp_ml.model.decision import Decision
+from pvp_ml.model.frame_memory import is_forgetful
 from pvp_ml.model.network_config import NetworkConfig
-from pvp_ml.model.sampling.heads import Choice
 from pvp_ml.rl.exploration import Exploration, restrict
 from pvp_ml.rl.kernels.gae import ENDED, TRUNCATED, VOID
 from pvp_ml.rl.rewards import RewardMixer
 from pvp_ml.rl.rollout import NOBODY, Rollout, RolloutShape
 from pvp_ml.selfplay.collect.active_matches import ActiveMatches, Outcome
-from pvp_ml.selfplay.collect.frame_memory import is_forgetful
 from pvp_ml.selfplay.collect.handicaps import blur, chance, idle_when_late, normal_noise
 from pvp_ml.selfplay.collect.inspection import ContractError, Inspector
 from pvp_ml.selfplay.collect.seat_actors import SeatActors
@@ -68,16 +68,15 @@ class Collector:
         self._step = StepBuffers.allocate(spec, m)
         self._buffers = [self._view(t) for t in range(steps + 2)]
         self._keys = np.zeros((m, spec.seats), np.uint64)
-        self._value = np.zeros(m * spec.seats, np.float32)
-        self._conducts: dict[int, Exploration] = {}
+        self._explorations: dict[int, Exploration] = {}
         self.is_started = False
 
-    def behave(self, trainee: str, conduct: Exploration | None) -> None:
+    def behave(self, trainee: str, exploration: Exploration | None) -> None:
         """How a trainee sees and acts from now on; None = clearly, freely, by drawing."""
         slot = self.seat_actors.trainees.index(trainee)
-        self._conducts.pop(slot, None)
-        if conduct is not None:
-            self._conducts[slot] = conduct
+        self._explorations.pop(slot, None)
+        if exploration is not None:
+            self._explorations[slot] = exploration
 
     def _view(self, t: int) -> StepBuffers:
         """Buffers through which the game writes index t of the rollout."""
@@ -151,7 +150,7 @@ class Collector:
         first = int(lanes.slot.flat[0])
         if first >= 0 and r.acting[t].all() and (lanes.slot == first).all():
             decider = self.seat_actors[first]
-            if isinstance(decider, Actor) and is_forgetful(decider.network) and not self._conducts:
+            if isinstance(decider, Actor) and is_forgetful(decider.network) and not self._explorations:
                 self._act(t, first, None)
                 return
         r.actions[t][lanes.slot < 0] = IDLE
@@ -172,7 +171,7 @@ class Collector:
         keys, greedy = self._keys.reshape(-1), self.lanes.greedy.reshape(-1)
         decider = self.seat_actors[slot]
         if rows is None and isinstance(decider, Actor):
-            empty = decider.act(obs, mask, keys, greedy, Choice(actions, log_prob, mask), value, privileged)
+            empty = decider.act(obs, mask, keys, greedy, Decision(actions, log_prob, mask, value), privileged)
             self._refuse_empty(empty, np.arange(len(obs)))
             return
         assert rows is not None
@@ -183,12 +182,11 @@ class Collector:
             idle_when_late(picked, self.lanes.delay.reshape(-1)[rows], keys[rows])
             actions[rows] = picked
             return
-        out = Choice.allocate(decider.heads, len(rows))
         is_live = slot < len(self.seat_actors.trainees)
-        part = self._value[: len(rows)] if is_live else None
+        out = decider.heads.decision(len(rows), value=is_live)
         quiet = greedy[rows]
-        if slot in self._conducts:
-            quiet = self._conduct(self._conducts[slot], rows, obs, mask, quiet)
+        if slot in self._explorations:
+            quiet = self._explore(self._explorations[slot], rows, obs, mask, quiet)
         newest = obs[rows] if is_live else blur(decider, obs[rows], self.lanes.noise.reshape(-1)[rows], keys[rows])
         recall = self.lanes.recall
         seen, memory = recall.stacked(decider.network, rows, newest), recall.memory(decider.network, rows)
@@ -196,25 +194,25 @@ class Collector:
             r.past[t].reshape(len(obs), -1)[rows] = seen[:, obs.shape[1] :]
             if memory is not None:
                 r.memory[t].reshape(len(obs), -1)[rows] = memory
-        empty = decider.act(seen, mask[rows], keys[rows], quiet, out, part, privileged[rows], memory)
+        empty = decider.act(seen, mask[rows], keys[rows], quiet, out, privileged[rows], memory)
         self._refuse_empty(empty, rows)
         recall.decided(decider.network, rows, newest, memory)
         if not is_live:
             idle_when_late(out.actions, self.lanes.delay.reshape(-1)[rows], keys[rows])
         actions[rows] = out.actions
-        if part is not None:
-            log_prob[rows], value[rows], mask[rows] = out.log_prob, part, out.legal
+        if out.value is not None:
+            log_prob[rows], value[rows], mask[rows] = out.log_prob, out.value, out.legal
 
-    def _conduct(
-        self, conduct: Exploration, rows: npt.NDArray[np.intp], obs: FloatArray, mask: BoolArray, greedy: BoolArray
+    def _explore(
+        self, exploration: Exploration, rows: npt.NDArray[np.intp], obs: FloatArray, mask: BoolArray, greedy: BoolArray
     ) -> BoolArray:
         """Change what these rows of obs and mask hold, for learning too; returns which of the rows [B] are greedy."""
         keys = self._keys.reshape(-1)[rows]
-        if conduct.deviation is not None:
-            obs[rows] += conduct.deviation * normal_noise(keys, obs.shape[1])
-        if conduct.allowed is not None:
-            mask[rows] = restrict(self.spec.interface, mask[rows], conduct.allowed)
-        return greedy | chance(conduct.greedy, keys)
+        if exploration.deviation is not None:
+            obs[rows] += exploration.deviation * normal_noise(keys, obs.shape[1])
+        if exploration.allowed is not None:
+            mask[rows] = restrict(self.spec.interface, mask[rows], exploration.allowed)
+        return greedy | chance(exploration.greedy, keys)
 
     def _refuse_empty(self, empty: int, rows: npt.NDArray[np.intp]) -> None:
         if empty >= 0:
@@ -263,7 +261,7 @@ class Collector:
             m, s = np.nonzero(r.owner[last] == k)
             if len(m):
                 seen, memory = self._recalled(m * self.spec.seats + s, r.obs[last, m, s])
-                r.value[last, m, s] = self.seat_actors.live[name].values(seen, r.privileged[last, m, s], memory)
+                r.value[last, m, s], _ = self.seat_actors.live[name].evaluate(seen, r.privileged[last, m, s], memory)
         self._final_values()
 
     def _recalled(self, rows: npt.NDArray[np.intp], obs: FloatArray) -> tuple[FloatArray, FloatArray | None]:
@@ -282,7 +280,7 @@ class Collector:
         for k, name in enumerate(self.seat_actors.trainees):
             i, s = np.nonzero(owner == k)
             if len(i):
-                values = self.seat_actors.live[name].values(obs[i, s], privileged[i, s], memory[i, s])
+                values, _ = self.seat_actors.live[name].evaluate(obs[i, s], privileged[i, s], memory[i, s])
                 r.final_value[steps[i], rows[i], s] = values
 
 

@@ -98,7 +98,7 @@ def write_folder(bundle: Bundle, name: str, folder: Path, settings: BotSettings 
         "README.md": README.format(name=name, settings=SETTINGS).encode(),
         SETTINGS: (chosen.model_dump_json(indent=1) + "\n").encode(),
         MODEL: pack_bundle(bundle),
-        GOLDEN: json.dumps({"format": 1, "states": golden_states(pilot, bundle)}).encode(),
+        GOLDEN: json.dumps({"format": 2, "states": golden_states(pilot, bundle)}).encode(),
     }
     folder.mkdir(parents=True, exist_ok=True)
     for file, data in files.items():
@@ -114,7 +114,7 @@ def golden_states(pilot: Pilot, bundle: Bundle) -> list[dict[str, Any]]:
         packet = made_up(np.random.default_rng(number), orange=number % 4)
         state = {"packet": packet, "index": number % len(packet["players"])}
         thought = think(pilot, actor, state)
-        states.append({**state, "obs": thought.obs, "logits": thought.logits, "controls": list(thought.controls)})
+        states.append({**state, "obs": thought.obs, "probs": thought.probs, "controls": list(thought.controls)})
     return states
 
 

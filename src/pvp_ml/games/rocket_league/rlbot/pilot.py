@@ -33,7 +33,7 @@ from pvp_ml.players import BundlePlayer
 SETTINGS, MODEL, GOLDEN = "bot.json", "model.zip", "golden.json"
 MAX_BYTES = 4_000_000
 PLAYING_PHASES = (1, 2, 3)  # countdown, kickoff, active
-OBS_TOLERANCE, LOGIT_TOLERANCE = 1e-4, 1e-2
+OBS_TOLERANCE, PROBABILITY_TOLERANCE = 1e-4, 1e-2
 HANDS_OFF = (0.0,) * 8
 
 Controls = tuple[float, ...]
@@ -161,10 +161,10 @@ class Pilot:
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """What a policy makes of one packet: what it sees, its logits, and the controls it prefers."""
+    """What a policy makes of one packet: what it sees, its probabilities, and the controls it prefers."""
 
     obs: list[float]
-    logits: list[float]
+    probs: list[float]
     controls: Controls
 
 
@@ -174,10 +174,13 @@ def think(pilot: Pilot, actor: Actor, state: dict[str, Any]) -> Thought:
     packet = as_packet(state["packet"])
     obs, _, _ = pilot.see(packet, state["index"], HANDS_OFF)
     memory = np.zeros((1, actor.network.memory), np.float32) if actor.network.memory else None
-    logits = actor.logits(np.tile(obs, (1, len(actor.network.frames))), memory)
+    out = actor.heads.decision(1, probs=True)
+    mask, key, greedy = np.ones((1, actor.heads.columns), np.bool_), np.zeros(1, np.uint64), np.ones(1, np.bool_)
+    actor.act(np.tile(obs, (1, len(actor.network.frames))), mask, key, greedy, out, memory=memory)
+    assert out.probs is not None
     controls = pilot.drive(packet, state["index"])
     pilot.forget()
-    return Thought([round(float(v), 6) for v in obs[0]], [round(float(v), 5) for v in logits[0]], controls)
+    return Thought([round(float(v), 6) for v in obs[0]], [round(float(v), 5) for v in out.probs[0]], controls)
 
 
 def as_packet(data: Any) -> Any:
@@ -209,7 +212,7 @@ def check(pilot: Pilot, bundle: Bundle, states: list[dict[str, Any]]) -> None:
         now = think(pilot, actor, state)
         gaps = {
             "sees": (_gap(now.obs, state["obs"]), OBS_TOLERANCE),
-            "thinks": (_gap(now.logits, state["logits"]), LOGIT_TOLERANCE),
+            "thinks": (_gap(now.probs, state["probs"]), PROBABILITY_TOLERANCE),
             "does": (_gap(list(now.controls), state["controls"]), 0.0),
         }
         for what, (gap, limit) in gaps.items():

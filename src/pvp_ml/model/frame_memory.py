@@ -1,6 +1,6 @@
 """What seats remember inside a match: earlier observations for stacked frames, and the state of a policy's memory.
 
-Both are empty when a match starts and move on only when the seat itself decides. Rows are flat: match · S + seat.
+Both are empty when a match starts and move on only when the seat itself decides.
 """
 
 from __future__ import annotations
@@ -27,6 +27,13 @@ class FrameMemory:
         self._obs_size = obs_size
         self._past: FloatArray = np.zeros((0, rows, obs_size), np.float32)  # [0] = one decision ago
         self._memory: dict[int, FloatArray] = {}  # G → [rows, G]; a row is held by one decider at a time
+
+    def grow(self, rows: int) -> None:
+        """Make room for so many rows; new ones remember nothing."""
+        missing = rows - self._rows
+        self._rows = rows
+        self._past = np.pad(self._past, ((0, 0), (0, missing), (0, 0)))
+        self._memory = {units: np.pad(memory, ((0, missing), (0, 0))) for units, memory in self._memory.items()}
 
     def forget(self, rows: Rows) -> None:
         """Matches start in these rows."""
