@@ -7,7 +7,7 @@ PLAYER := train,web
 # One numeric thread per process: several processes share the cores, and more threads only get in each other's way.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test check nightly bench docs install install-dev clean
+.PHONY: demo test check nightly nightly-margins bench docs install install-dev clean
 
 demo: install
 	@$(BIN)/pvp-ml demo
@@ -24,6 +24,9 @@ check: install-dev
 
 nightly: install-dev
 	@$(BIN)/python -m pytest -q -m nightly
+
+nightly-margins: install-dev
+	@$(BIN)/python benchmarks/learning_margins.py --seeds 10 --all
 
 bench: install-dev
 	@$(BIN)/pvp-ml bench sim --game connect4

@@ -1,7 +1,7 @@
 """Tests see nothing of the user: another home, an empty environment, one locale, time zone and terminal.
 
 What takes minutes to make (compiled fights, the VGC simulator) is kept in `.test-cache` at the project's root; both are
-keyed by everything they depend on. Also lets tests of any folder import `specimens`.
+keyed by everything they depend on. Also for tests of any folder: `specimens`, and the seed and bars of learning.
 """
 
 import atexit
@@ -49,6 +49,9 @@ if os.environ.get("PVP_ML_TESTED") != str(ROOT):  # pytest's workers inherit wha
         time.tzset()
 
 sys.path.insert(0, str(Path(__file__).parent / "rl"))
+sys.path.insert(0, str(Path(__file__).parent))
+
+from margins import learning_seed, margin, pytest_addoption, pytest_collection_modifyitems  # noqa: F401
 
 
 @pytest.fixture(scope="session")

@@ -57,6 +57,8 @@ def test_synchronous_workers_learn_the_same_bits_as_local_shards(tmp_path, varia
     assert beside.outcomes == elsewhere.outcomes
     assert len(beside.outcomes) > 10
     assert beside.metrics[-1]["ppo/entropy"] == elsewhere.metrics[-1]["ppo/entropy"]
+    losses = [[row.get("win_head/loss") for row in course.metrics] for course in (beside, elsewhere)]
+    assert losses[0] == losses[1] and any(losses[0]) == (variant == "memory")
     assert [row["cluster/staleness"] for row in elsewhere.cluster] == [0.0] * 5
 
 
@@ -260,14 +262,15 @@ def test_the_metrics_page_names_what_a_cluster_tells(tmp_path):
     assert [name for name in told if f"`{name}`" not in page] == []
 
 
-def test_a_policy_learns_from_stale_rollouts(tmp_path):
+def test_a_policy_learns_from_stale_rollouts(tmp_path, learning_seed, margin):
     """A probe whose best choice pays 1: rollouts of older weights must not keep the policy from finding it."""
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(5 + learning_seed)
     crew = CrewHere(slow=lambda rank, method: int(rng.integers(0, 3)) if method == "roll_out" else 0)
-    flags = ["--env.matches", "64", "--ppo.n-steps", "8", "--ppo.batch-size", "128", "--learning-rate", "3e-3"]
+    flags = ["--env.matches", "64", "--ppo.n-steps", "8", "--ppo.batch-size", "128", "--learning-rate", "3e-3",
+             "--run.seed", str(learning_seed)]  # fmt: skip
     mix = LineupMix(((1.0, (Live(),)),))
     course = Course(remote(tmp_path, crew, *flags, game="probe", staleness=2, mix=mix, shards=3)).go(60)
     late = [score[0] for *_, score in course.outcomes[-200:]]
     early = [score[0] for *_, score in course.outcomes[:200]]
-    assert np.mean(late) > 0.5
-    assert np.mean(early) < 0.3
+    margin("reward late", np.mean(late), at_least=0.5)
+    margin("reward early", np.mean(early), at_most=0.3)

@@ -22,7 +22,7 @@ from pvp_ml.run.trainer import Run, train
 STEPS = 16 * 8  # one rollout: 16 matches × 8 steps
 KILLED_ROLLOUTS = 60
 FLAGS = ["--env.matches", "16", "--ppo.n-steps", "8", "--ppo.batch-size", "64", "--eval.every", "0",
-         "--network.trunk", "[16]", "--self-play.strategy", "past",
+         "--network.trunk", "[16]", "--network.win-head", "true", "--self-play.strategy", "past",
          "--self-play.snapshot-every", str(3 * STEPS)]  # fmt: skip
 
 

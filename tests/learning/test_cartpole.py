@@ -42,16 +42,16 @@ def greedy_returns(session, episodes):
     return found
 
 
-def test_cartpole_smoke():
+def test_cartpole_smoke(learning_seed, margin):
     """8,000 steps: random play lasts about 22 steps, a policy that has begun to learn several times that."""
-    session = cartpole(8_000, 0)
-    assert np.mean(greedy_returns(session, 5)) >= 90
+    session = cartpole(8_000, learning_seed)
+    margin("return", np.mean(greedy_returns(session, 5)), at_least=90)
     session.close()
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_cartpole_in_100k_steps(seed):
-    session = cartpole(STEPS, seed)
-    assert np.mean(greedy_returns(session, 20)) >= 475
+def test_cartpole_in_100k_steps(seed, learning_seed, margin):
+    session = cartpole(STEPS, 3 * learning_seed + seed)
+    margin("return", np.mean(greedy_returns(session, 20)), at_least=475)
     session.close()

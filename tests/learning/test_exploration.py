@@ -18,8 +18,9 @@ def test_a_forbidden_column_is_never_played_while_another_is_open():
     session.close()
 
 
-def test_a_share_of_decisions_is_greedy():
-    session = Session("probe", 512, {"n_steps": 8, "greedy_chance": 0.25}, {"trunk": (8,)}, {"kind": "identity"})
+def test_a_share_of_decisions_is_greedy(learning_seed, margin):
+    session = Session("probe", 512, {"n_steps": 8, "greedy_chance": 0.25}, {"trunk": (8,)}, {"kind": "identity"},
+                      seed=learning_seed)  # fmt: skip
     session.learning.collect(session.progress)
     r = session.rollout
     obs = r.obs[1:-1].reshape(-1, r.obs.shape[-1])
@@ -27,6 +28,6 @@ def test_a_share_of_decisions_is_greedy():
     best = shares.argmax(axis=1)
     drawn = shares[np.arange(len(best)), best].mean()
     found = (r.actions[1:-1][..., 0].reshape(-1) == best).mean()
-    assert abs(found - (0.25 + 0.75 * drawn)) < 0.03
+    margin("error of the share", abs(found - (0.25 + 0.75 * drawn)), at_most=0.03)
     assert session.off_policy() <= 5e-6
     session.close()

@@ -39,12 +39,12 @@ def batch_of(policy):
         torch.from_numpy(legal_of(interface, mask, out.actions)), torch.from_numpy(out.actions).long(),
         torch.from_numpy(out.log_prob), value, advantage, returns,
         torch.from_numpy(rng.choice([0.0, 0.5, 1.0], SIZE).astype(np.float32)) if network.win_head else None,
-        torch.from_numpy(rng.random(SIZE) < 0.3) if network.win_head else None, sequences,
+        torch.from_numpy(rng.random(SIZE).astype(np.float32)) if network.win_head else None, sequences,
     )  # fmt: skip
 
 
 def both(shape, is_mixed, **more):
-    """(gradient, sums) of the processor in full precision, and through an accelerator."""
+    """(gradient, what it tells) of the processor in full precision, and through an accelerator."""
     network, kind = SHAPES[shape]
     policy = random_policy(network, interface_for(kind), 5)
     other = random_policy(network, interface_for(kind), 6)
@@ -52,22 +52,24 @@ def both(shape, is_mixed, **more):
     batch, loss = batch_of(policy), weights(len(policy.interface.heads), **more)
     plain = torch.zeros(policy.size)
     policy.bind_gradients(plain)
-    sums = backward(policy, batch, anchors, loss)
+    judged = backward(policy, batch, anchors, loss)
     found = torch.full((policy.size,), 7.0)
-    return plain, sums, found, Accelerator(policy, CPU, is_mixed).backward(batch, anchors, loss, found)
+    return plain, judged, found, Accelerator(policy, CPU, is_mixed).backward(batch, anchors, loss, found)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("magnet", [0.0, 0.3])
 def test_a_twin_in_full_precision_gives_the_same_gradient_bit_for_bit(shape, magnet):
-    plain, sums, found, found_sums = both(shape, False, magnet=magnet)
+    plain, judged, found, found_judged = both(shape, False, magnet=magnet)
     assert float(plain.abs().max()) > 0.01
-    assert (plain == found).all() and (sums == found_sums).all()
+    assert (plain == found).all() and (judged.sums == found_judged.sums).all()
+    assert (judged.win_logit is None) == (not SHAPES[shape][0].win_head)
+    assert judged.win_logit is None or (judged.win_logit == found_judged.win_logit).all()
 
 
 @pytest.mark.parametrize("shape", ["default", "ancestor", "memory", "everything"])
 def test_mixed_precision_gives_nearly_the_same_gradient(shape):
-    plain, sums, found, found_sums = both(shape, True, teacher=0.1)
+    plain, (sums, _), found, (found_sums, _) = both(shape, True, teacher=0.1)
     likeness = float(torch.nn.functional.cosine_similarity(plain, found, dim=0))
     assert 0.98 < likeness < 1.0 - 1e-12 and (plain != found).any()
     assert found.dtype == torch.float32 and torch.isfinite(found).all()
@@ -85,9 +87,9 @@ def test_log_probabilities_in_mixed_precision_are_those_of_its_gradient():
     again = batch._replace(log_prob=accelerator.log_prob(batch))
     assert 1e-4 < float((again.log_prob - batch.log_prob).abs().max()) < 0.5
     kl = SUMS.index("kl")
-    sums = accelerator.backward(again, {}, weights(12), torch.zeros(policy.size))
-    assert abs(float(sums[kl])) / SIZE <= 1e-6
-    assert float(accelerator.backward(batch, {}, weights(12), torch.zeros(policy.size))[kl]) / SIZE > 1e-6
+    judged = accelerator.backward(again, {}, weights(12), torch.zeros(policy.size))
+    assert abs(float(judged.sums[kl])) / SIZE <= 1e-6
+    assert float(accelerator.backward(batch, {}, weights(12), torch.zeros(policy.size)).sums[kl]) / SIZE > 1e-6
 
 
 def test_a_twin_follows_the_weights_and_the_statistics():

@@ -5,7 +5,7 @@ import pytest
 from specimens import block_interface, plain_heads, plain_interface
 
 from pvp_ml.errors import UserError
-from pvp_ml.rl.exploration import allowed_choices, conduct, noise_deviations, restrict
+from pvp_ml.rl.exploration import allowed_choices, exploration, noise_deviations, restrict
 from pvp_ml.rl.loss import PpoConfig
 from pvp_ml.rl.schedule.schedule import Progress
 

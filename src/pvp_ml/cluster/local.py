@@ -157,9 +157,9 @@ class LocalShards:
             target += gradient
         return reduce(np.add, sums)
 
-    def carry(self) -> None:
-        """Learning is over: keep rows whose next decision has not come."""
-        self.call("carry")
+    def carry(self) -> list[list[npt.NDArray[np.float64]]]:
+        """Learning is over: keep rows whose next decision has not come; returns what the win heads foresaw."""
+        return self.call("carry")
 
     def refresh(self) -> None:
         """Observation statistics changed."""

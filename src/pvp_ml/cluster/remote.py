@@ -145,10 +145,9 @@ class RemoteShards:
             target += self.memories[index].gradients[0]
         return reduce(np.add, sums)
 
-    def carry(self) -> None:
-        """Keep rows whose next decision has not come."""
-        for rank, _ in self._active:
-            self._learners[rank].carry()
+    def carry(self) -> list[list[npt.NDArray[np.float64]]]:
+        """Keep rows whose next decision has not come; returns what the win heads foresaw."""
+        return [self._learners[rank].carry() for rank, _ in self._active]
 
     def refresh(self) -> None:
         """Nothing to do: the next order names the new weights."""
@@ -163,6 +162,7 @@ class RemoteShards:
                 carried = self._learners[rank].rollout.state()
                 state["rollout"] |= {key: array for key, array in carried.items() if key.startswith("carry/")}
                 state["running"] = self._learners[rank].running.copy()
+                state["foreseen"] = self._learners[rank].waiting.copy()
         seats = self._roster.seats
         return [found.get(rank) or seat.state or {"drawn": seat.drawn} for rank, seat in enumerate(seats)]
 
@@ -173,6 +173,7 @@ class RemoteShards:
             if "game" in state:
                 learner.rollout.restore(state["rollout"])
                 learner.running[:] = state["running"]
+                learner.waiting[:] = state.get("foreseen", 0.0)
                 seat.state = state
 
     def skip_plans(self, drawn: int) -> None:

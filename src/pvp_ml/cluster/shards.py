@@ -82,8 +82,11 @@ class Shards(Protocol):
     ) -> npt.NDArray[np.float64]:
         """Add a trainee's summed gradient to `target`, shard after shard in rank order; returns the loss's sums."""
 
-    def carry(self) -> None:
-        """Learning is over: keep rows whose next decision has not come."""
+    def carry(self) -> list[list[npt.NDArray[np.float64]]]:
+        """Learning is over: keep rows whose next decision has not come.
+
+        Returns per shard and trainee how well its win head foresaw the matches that ended, as `win_head.measure` does.
+        """
 
     def refresh(self) -> None:
         """Weights or statistics changed outside of learning, or learning is over."""

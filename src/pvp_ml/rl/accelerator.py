@@ -7,6 +7,7 @@ of the policy that is brought up to date before every minibatch and gives its gr
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,8 +19,15 @@ from pvp_ml.rl.policy.sequences import Sequences
 from pvp_ml.rl.ppo_config import Device, Precision
 
 
-def backward(policy: Policy, batch: Minibatch, anchors: Mapping[str, Anchor], weights: LossWeights) -> Tensor:
-    """Add the gradient of a minibatch's summed loss to what `bind_gradients` named; returns the sums to report."""
+class Judged(NamedTuple):
+    """What a minibatch's backward pass tells."""
+
+    sums: Tensor  # [len(SUMS)+H]
+    win_logit: Tensor | None  # [B]
+
+
+def backward(policy: Policy, batch: Minibatch, anchors: Mapping[str, Anchor], weights: LossWeights) -> Judged:
+    """Add the gradient of a minibatch's summed loss to what `bind_gradients` named; returns what there is to report."""
     near = {
         key: policy.anchor_log_probs(anchor, batch.obs, batch.legal, batch.actions, batch.memory)
         for key, anchor in anchors.items()
@@ -28,7 +36,7 @@ def backward(policy: Policy, batch: Minibatch, anchors: Mapping[str, Anchor], we
     new = judge(policy, batch, with_log_probs=bool(near))
     loss, sums = ppo_loss(new, batch, weights, near.get("teacher"), near.get("magnet"))
     torch.autograd.backward(loss)
-    return sums
+    return Judged(sums, None if new.win_logit is None else new.win_logit.detach())
 
 
 def judge(policy: Policy, batch: Minibatch, with_log_probs: bool = False) -> Evaluation:
@@ -47,15 +55,15 @@ class Accelerator:
         self._gradient = torch.zeros(policy.size, device=device)
         self._twin.bind_gradients(self._gradient)
 
-    def backward(self, batch: Minibatch, anchors: Mapping[str, Anchor], weights: LossWeights, out: Tensor) -> Tensor:
+    def backward(self, batch: Minibatch, anchors: Mapping[str, Anchor], weights: LossWeights, out: Tensor) -> Judged:
         """As the function `backward`, the gradient written to `out` [size]; both results are on the processor."""
         self._follow()
         self._gradient.zero_()
         near = {key: self._there(anchor) for key, anchor in anchors.items() if getattr(weights, key) > 0.0}
         with self._precision():
-            sums = backward(self._twin, _moved(batch, self._device), near, weights)
+            judged = backward(self._twin, _moved(batch, self._device), near, weights)
         out.copy_(self._gradient)
-        return sums.cpu()
+        return Judged(judged.sums.cpu(), None if judged.win_logit is None else judged.win_logit.cpu())
 
     def log_prob(self, batch: Minibatch) -> Tensor:
         """[B] log-probability of the rows' actions in this precision."""

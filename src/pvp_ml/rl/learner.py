@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from pvp_ml.cluster.shards import Piece, Shards
 from pvp_ml.errors import UserError
 from pvp_ml.match import FloatArray
+from pvp_ml.rl import win_head
 from pvp_ml.rl.loss import LossWeights
 from pvp_ml.rl.normalize import combine, update
 from pvp_ml.rl.policy.policy import Anchor
@@ -21,6 +22,9 @@ from pvp_ml.rl.trainee import NonFiniteError, Sums, Trainee
 from pvp_ml.run.teachers import load_teacher
 from pvp_ml.selfplay.collect.active_matches import Outcome
 from pvp_ml.selfplay.league import MAIN
+
+FAR = 1e9
+"""Mean length of matches, in decisions, while none has ended: all rows then weigh the same."""
 
 log = logging.getLogger(__name__)
 
@@ -38,8 +42,10 @@ class Rollouts:
 class _ShardGradients:
     """All shards as one source of gradients for one trainee."""
 
-    def __init__(self, shards: Shards, trainee: Trainee, index: int, rows: int, clock: int) -> None:
-        self.rows = rows
+    def __init__(self, shards: Shards, trainee: Trainee, index: int, facts: list[RowStats], clock: int) -> None:
+        self.rows = sum(fact.rows for fact in facts)
+        ended, decisions = (sum(part) for part in zip(*(fact.ended for fact in facts), strict=True))
+        self._win_length = decisions / ended if ended else FAR
         self._shards = shards
         self._trainee = trainee
         self._index = index
@@ -48,6 +54,7 @@ class _ShardGradients:
     def gradient(self, epoch: int, part: int, parts: int, weights: LossWeights) -> Sums:
         """Add the gradient of one minibatch's rows, over all shards."""
         piece = Piece(self._clock, epoch, part, parts)
+        weights = replace(weights, win_length=self._win_length)
         return self._shards.add_gradient(self._index, self._trainee.gradient, piece, weights)
 
 
@@ -112,7 +119,10 @@ class Learning:
                     raise
                 log.warning("%s; it starts again from the main policy", error)
                 self.restart(trainee.name, MAIN)
-        self.shards.carry()
+        foreseen = self.shards.carry()
+        for k, name in enumerate(self.trainees):
+            if name in metrics:
+                metrics[name] |= win_head.metrics(reduce(np.add, [shard[k] for shard in foreseen]))
         self.shards.refresh()
         return metrics
 
@@ -135,7 +145,7 @@ class Learning:
             if not trainee.config.normalize_advantages:
                 mean, deviation = 0.0, 1.0
             self.shards.normalise_advantages(trainee.name, mean, deviation + 1e-8)
-            source = _ShardGradients(self.shards, trainee, index, rows, progress.rollouts)
+            source = _ShardGradients(self.shards, trainee, index, facts, progress.rollouts)
             metrics |= trainee.learn(source, progress)
             _, residual = _mean_deviation(rows, [fact.advantage for fact in facts])
             _, spread = _mean_deviation(rows, [fact.returns for fact in facts])

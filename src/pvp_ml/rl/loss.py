@@ -31,6 +31,7 @@ class LossWeights:
     teacher: float
     magnet: float
     policy: float = 1.0  # 0 while only the critic learns
+    win_length: float = 1.0  # mean decisions of the matches that ended, see `win_head.row_weights`
 
     @classmethod
     def at(cls, config: PpoConfig, heads: tuple[str, ...], progress: Progress) -> LossWeights:
@@ -61,15 +62,12 @@ class Minibatch(NamedTuple):
     value: Tensor  # [B]
     advantage: Tensor  # [B], normalised
     returns: Tensor  # [B]
-    won: Tensor | None = None  # [B] 1 won, ½ tied, 0 lost, NaN unknown
-    held_out: Tensor | None = None  # [B] bool: the win head is measured, not taught
+    won: Tensor | None = None  # [B] 1 won, ½ tied, 0 lost, a guess between them; NaN: the win head learns nothing
+    win_weight: Tensor | None = None  # [B] how much such a label counts
     memory: Sequences | None = None
 
 
-SUMS = (
-    "rows", "policy", "value", "kl", "clipped", "entropy", "teacher", "magnet",
-    "win", "win_rows", "win_held", "win_held_rows", "win_right", "win_decided",
-)  # fmt: skip
+SUMS = ("rows", "policy", "value", "kl", "clipped", "entropy", "teacher", "magnet")
 """What `ppo_loss` adds up over rows, in this order; entropies per head follow."""
 
 
@@ -88,7 +86,7 @@ def ppo_loss(
     bonus = new.entropy @ new.entropy.new_tensor(weights.entropy)
     loss = weights.policy * policy_loss + weights.value_coef * value_loss - bonus
     zero = loss.new_zeros(())
-    win, win_sums = win_loss(new.win_logit, batch)
+    win = win_loss(new.win_logit, batch)
     kl_teacher, kl_magnet = (
         anchor_kl(new.log_probs, anchor).sum() if anchor is not None and new.log_probs is not None else zero
         for anchor in (teacher, magnet)
@@ -99,25 +97,18 @@ def ppo_loss(
             zero + len(batch.log_prob), policy_loss.sum(), value_loss.sum(), (ratio - 1.0 - log_ratio).sum(),
             ((ratio - 1.0).abs() > weights.clip).sum(), new.entropy.sum(), kl_teacher, kl_magnet,
         ])  # fmt: skip
-        return total, torch.cat([sums, win_sums, new.entropy.sum(0)])
+        return total, torch.cat([sums, new.entropy.sum(0)])
 
 
-def win_loss(logit: Tensor | None, batch: Minibatch) -> tuple[Tensor, Tensor]:
-    """Summed cross entropy of rows whose match was decided and is not held out, and the six sums to report."""
-    if logit is None or batch.won is None or batch.held_out is None:
-        zero = batch.advantage.new_zeros(())
-        return zero, batch.advantage.new_zeros(6)
+def win_loss(logit: Tensor | None, batch: Minibatch) -> Tensor:
+    """Summed, weighted cross entropy of the rows that have a label."""
+    if logit is None or batch.won is None or batch.win_weight is None:
+        return batch.advantage.new_zeros(())
     is_known = ~batch.won.isnan()
     cross = torch.nn.functional.binary_cross_entropy_with_logits(
         logit, torch.where(is_known, batch.won, 0.5), reduction="none"
     )
-    taught, held = is_known & ~batch.held_out, is_known & batch.held_out
-    decided = held & (batch.won != 0.5)
-    right = decided & ((logit > 0) == (batch.won > 0.5))
-    loss = (cross * taught).sum()
-    with torch.no_grad():
-        counts = [taught.sum(), (cross * held).sum(), held.sum(), right.sum(), decided.sum()]
-        return loss, torch.stack([loss, *(count.to(loss.dtype) for count in counts)])
+    return (cross * batch.win_weight * is_known).sum()
 
 
 def anchor_kl(log_probs: Tensor, anchor: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.match import BoolArray, FloatArray, IntArray
-from pvp_ml.rl.kernels.gae import CLOSED, OPEN, VOID, lane_advantages
+from pvp_ml.rl.kernels.gae import CLOSED, OPEN, lane_advantages
 
 NOBODY = -1
 """Owner of a row that no trainee decides."""
@@ -126,22 +126,6 @@ class Rollout:
         index = np.flatnonzero(picked)
         advantage = self._advantage.reshape(-1)[index]
         return Rows(index, advantage, advantage + self.value[:-1].reshape(-1)[index])
-
-    def labels(self) -> tuple[FloatArray, BoolArray]:
-        """Who won, for the rows of matches that stopped in this rollout: points [T+1,M,S] (1, ½, 0; NaN where unknown
-        or void), and whether the match is held out from learning to predict it.
-        """
-        points = np.full(self.reward.shape, np.nan, np.float32)
-        held = np.zeros(self.reward.shape, np.bool_)
-        now, now_held = points[0].copy(), held[0].copy()
-        for t in range(len(points) - 1, -1, -1):
-            stopped = self.end[t] != 0
-            known = stopped & (self.end[t] != VOID)
-            now[stopped] = np.nan
-            now[known] = (self.result[t, known] + 1) / 2
-            now_held[stopped] = self.held_out[t, stopped, None]
-            points[t], held[t] = now, now_held
-        return points, held
 
     def flat(self, name: str) -> npt.NDArray[Any]:
         """An array with time, match and seat as one axis, so that `Rows.index` picks rows of it."""

@@ -14,6 +14,7 @@ import torch
 
 from pvp_ml.chance import scramble
 from pvp_ml.match import FloatArray
+from pvp_ml.rl import win_head
 from pvp_ml.rl.accelerator import Accelerator, accelerator_for, backward, judge
 from pvp_ml.rl.kernels.returns import discounted_returns
 from pvp_ml.rl.loss import SUMS, LossWeights, Minibatch, PpoConfig
@@ -43,6 +44,7 @@ class RowStats:
     obs: Moments
     privileged: Moments
     picks: Moments
+    ended: tuple[float, float] = (0.0, 0.0)  # matches that the win head learns the result of, sum of their decisions
 
 
 @dataclass(slots=True)
@@ -56,7 +58,10 @@ class ShardTrainee:
     anchors: dict[str, Anchor]
     rows: Rows | None = None
     cuts: Cuts | None = None
-    labels: tuple[FloatArray, npt.NDArray[np.bool_]] | None = None
+    chains: win_head.Chains | None = None  # rows by match, when there is a win head
+    lessons: win_head.Lessons | None = None
+    win_weight: FloatArray | None = None  # [B]
+    win_logit: FloatArray | None = None  # [B] of the last pass over the rows
     order: npt.NDArray[np.int64] | None = None
     scale: tuple[float, float] = (0.0, 1.0)
     log_prob: FloatArray | None = None  # [B] under the present weights, where the rows were acted by older ones
@@ -75,6 +80,7 @@ class ShardLearner:
         self._seed = seed
         self.running = np.zeros(rollout.reward.shape[1:], np.float32)  # [M,S] discounted reward so far
         self._returns = np.zeros_like(rollout.reward)
+        self.waiting = np.zeros((self.running.size, len(win_head.WAITING)))  # [M·S,4] predictions of unfinished matches
         for share in shares:
             share.policy.bind_gradients(share.gradient)
             share.accelerator = accelerator_for(share.policy, share.config.device, share.config.precision)
@@ -108,9 +114,7 @@ class ShardLearner:
         network = share.policy.network
         if network.memory:
             share.cuts = cut(rows.index, rollout.end, rollout.shape.seats, share.config.sequence_length)
-        if network.win_head:
-            points, held = rollout.labels()
-            share.labels = points.reshape(-1)[rows.index], held.reshape(-1)[rows.index]
+        ended = self._lessons(share, k) if network.win_head else (0.0, 0.0)
         picked = rows.index[::STATISTICS_STRIDE]
         return RowStats(
             rows=len(rows.index),
@@ -119,7 +123,29 @@ class ShardLearner:
             obs=moments(rollout.flat("obs")[picked]),
             privileged=moments(rollout.flat("privileged")[picked]),
             picks=self._pick_moments(share, picked),
+            ended=ended,
         )
+
+    def _lessons(self, share: ShardTrainee, k: int) -> tuple[float, float]:
+        """Label the rows for the win head; returns the matches that have ended and the sum of their decisions."""
+        rollout, rows = self.rollout, share.rows
+        assert rows is not None
+        found = share.chains = win_head.chains(rollout, rows.index)
+        lane, last = win_head.last_decisions(rollout, k)
+        at_cut = np.full(self.running.size, np.nan, np.float32)
+        with torch.no_grad():
+            memory = torch.from_numpy(rollout.flat("memory")[last]) if share.policy.network.memory else None
+            at_cut[lane] = torch.sigmoid(share.policy.win_logits(self._seen(last), memory)).numpy()
+        share.lessons = win_head.lessons(found, self.waiting, at_cut)
+        share.win_logit = np.full(len(rows.index), np.nan, np.float32)
+        share.win_weight = None
+        return share.lessons.ended
+
+    def _seen(self, index: npt.NDArray[np.int64]) -> torch.Tensor:
+        """[B,N] stacked observations of rows."""
+        obs = torch.from_numpy(self.rollout.flat("obs")[index])
+        past = self.rollout.flat("past")
+        return torch.cat([obs, torch.from_numpy(past[index])], dim=1) if past.shape[1] else obs
 
     def _pick_moments(self, share: ShardTrainee, picked: npt.NDArray[np.int64]) -> Moments:
         if share.policy.network.heads != "mlp":
@@ -170,6 +196,8 @@ class ShardLearner:
         if part == 0:
             rng = np.random.default_rng(scramble(self._seed, self.rank, clock, epoch, self._order.index(name)))
             share.order = rng.permutation(len(share.rows.index) if share.cuts is None else len(share.cuts.start) - 1)
+            if share.lessons is not None:
+                share.win_weight = win_head.row_weights(share.lessons, weights.win_length)
         assert share.order is not None
         total = len(share.order)
         low, high = total * part // parts, total * (part + 1) // parts
@@ -177,14 +205,18 @@ class ShardLearner:
         if low == high:
             return np.zeros(len(SUMS) + len(share.policy.interface.heads))
         accelerator = share.accelerator
+        chosen = share.order[low:high]
         if accelerator is None:
-            sums = backward(share.policy, self._minibatch(share, share.order[low:high]), share.anchors, weights)
+            judged = backward(share.policy, self._minibatch(share, chosen), share.anchors, weights)
         else:
             if accelerator.is_mixed and share.log_prob is None:  # ratios start at 1 in the precision that they end in
                 share.log_prob = self._log_probs(share, self.rollout.flat("log_prob")[share.rows.index])
-            batch = self._minibatch(share, share.order[low:high])
-            sums = accelerator.backward(batch, share.anchors, weights, share.gradient)
-        return sums.double().numpy()
+            batch = self._minibatch(share, chosen)
+            judged = accelerator.backward(batch, share.anchors, weights, share.gradient)
+        if judged.win_logit is not None and share.win_logit is not None:
+            rows = chosen if share.cuts is None else gather(share.cuts, chosen)[0]
+            share.win_logit[rows] = judged.win_logit.numpy()
+        return judged.sums.double().numpy()
 
     def _minibatch(self, share: ShardTrainee, order: npt.NDArray[np.int64]) -> Minibatch:
         rollout, rows = self.rollout, share.rows
@@ -200,13 +232,11 @@ class ShardLearner:
             return torch.from_numpy(rollout.flat(name)[index])
 
         mean, scale = share.scale
-        obs = torch.cat([pick("obs"), pick("past")], dim=1) if rollout.shape.past else pick("obs")
-        points, held = share.labels if share.labels is not None else (None, None)
         advantage = (rows.advantage[order] - mean) * scale
         if share.correction is not None:
             advantage = advantage * share.correction[order]
         return Minibatch(
-            obs=obs,
+            obs=self._seen(index),
             privileged=pick("privileged") if share.policy.network.privileged else None,
             legal=pick("mask"),
             actions=pick("actions").long(),
@@ -214,18 +244,32 @@ class ShardLearner:
             value=pick("value"),
             advantage=torch.from_numpy(advantage).float(),
             returns=torch.from_numpy(rows.returns[order]),
-            won=None if points is None else torch.from_numpy(points[order]),
-            held_out=None if held is None else torch.from_numpy(held[order]),
+            won=None if share.lessons is None else torch.from_numpy(share.lessons.won[order]),
+            win_weight=None if share.win_weight is None else torch.from_numpy(share.win_weight[order]),
             memory=memory,
         )
 
-    def carry(self) -> None:
-        """Learning is over: keep the rows whose next decision has not come."""
+    def carry(self) -> list[npt.NDArray[np.float64]]:
+        """Learning is over: keep the rows whose next decision has not come.
+
+        Returns per trainee how well its win head foresaw the matches that ended, as `win_head.measure` does.
+        """
+        after = self.waiting.copy()
+        after[np.repeat((self.rollout.end != 0).any(axis=0), self.rollout.shape.seats)] = 0.0
+        found = [self._foreseen(share, after) for share in self.shares.values()]
+        self.waiting[:] = after
         self.rollout.carry()
+        return found
+
+    def _foreseen(self, share: ShardTrainee, after: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        if share.chains is None or share.win_logit is None:
+            return np.zeros((2, len(win_head.MEASURES)))
+        return win_head.measure(share.chains, share.win_logit, self.waiting, after)
 
     def drop(self) -> None:
         """Forget the rollout without learning from it; matches go on."""
         self.rollout.drop()
+        self.waiting[:] = 0.0
 
 
 def _sums(values: FloatArray) -> tuple[float, float]:

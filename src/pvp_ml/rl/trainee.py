@@ -184,14 +184,6 @@ class Trainee:
         }
         entropies = total[len(SUMS) :] / max(1.0, total[0])
         metrics |= {f"entropy/{name}": float(value) for name, value in zip(self.heads, entropies, strict=True)}
-        counted = dict(zip(SUMS, total, strict=False))
-        for name, top, bottom in (
-            ("loss", "win", "win_rows"),
-            ("held_out_loss", "win_held", "win_held_rows"),
-            ("held_out_accuracy", "win_right", "win_decided"),
-        ):
-            if counted[bottom] > 0:
-                metrics[f"win_head/{name}"] = counted[top] / counted[bottom]
         if self.config.teacher.weight.at(Progress()) or mean["teacher"]:
             metrics["ppo/kl_teacher"] = mean["teacher"]
         if mean["magnet"]:

@@ -53,6 +53,7 @@ class Shard(ShardLearner):
             "rollout": collector.rollout.state(),
             "lanes": collector.lanes.state(),
             "running": self.running.copy(),
+            "foreseen": self.waiting.copy(),
             "plans": collector.lanes.plans,
             "drawn": collector.plans.drawn,
             "game": collector.game.snapshot(),
@@ -68,6 +69,7 @@ class Shard(ShardLearner):
         collector.lanes.restore(state["lanes"], state["plans"])
         collector.plans.drawn = state["drawn"]
         self.running[:] = state["running"]
+        self.waiting[:] = state.get("foreseen", 0.0)  # older checkpoints: matches in play are measured from here on
         collector.is_started = True
 
     def skip_plans(self, drawn: int) -> None:

@@ -11,10 +11,11 @@ from pvp_ml.match import Bot, Live, StepBuffers
 from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.rl.policy.policy import Policy
 from pvp_ml.rl.rewards import RewardConfig, RewardMixer
+from pvp_ml.selfplay.collect.active_matches import _HELD_OUT_CHANNEL, HELD_OUT
 from pvp_ml.selfplay.collect.async_collector import AsyncCollector
 from pvp_ml.selfplay.collect.collector import Collector
 from pvp_ml.selfplay.collect.seat_actors import SeatActors
-from pvp_ml.selfplay.plans import LineupMix, PlanSource
+from pvp_ml.selfplay.plans import LineupMix, PlanSource, scramble
 
 SELF = LineupMix(((1.0, (Live(), Live())),))
 MIXED = LineupMix(((0.5, (Live(), Live())), (0.5, (Live(), Bot("tactician")))))
@@ -104,7 +105,7 @@ def test_every_decision_of_a_trainee_becomes_exactly_one_row(kind):
     else:
         slow = SlowGame("connect4", 8, seed=2)
         made = AsyncCollector(slow, *parts(slow.spec, MIXED, 16))
-    rows = decided = 0
+    rows = decided = held = meant = 0
     for _ in range(20):
         report = made.collect()
         made.rollout.advantages(*(np.ones(1, np.float32) for _ in range(3)))
@@ -114,9 +115,16 @@ def test_every_decision_of_a_trainee_becomes_exactly_one_row(kind):
             decided += outcome.steps if len(seats) == 2 else 0
         live = made.rollout.owner[1:-1] >= 0
         assert (made.rollout.seated[1:-1][live] == 0).all()
+        stops = [made.rollout.held_out[t, m] for t, m in zip(*np.nonzero(made.rollout.end), strict=True)]
+        held += int(sum(stops))
+        meant += sum(scramble(outcome.plan.seed, _HELD_OUT_CHANNEL) / 2.0**64 < HELD_OUT for outcome in report.outcomes)
+        for t, m in zip(*np.nonzero(made.rollout.end[1:-1] == 0), strict=True):  # a match is held out as a whole
+            if t + 2 < made.rollout.length[m]:
+                assert made.rollout.held_out[t + 1, m] == made.rollout.held_out[t + 2, m]
         made.rollout.carry()
     # in self-play every step is one seat's decision; against the bot about every second one
     assert rows > decided > 0
+    assert held == meant > 0
 
 
 def test_rewards_of_a_seat_that_does_not_act_go_to_its_last_decision():

@@ -122,6 +122,12 @@ class Policy(nn.Module):
         log_probs = masked_log_probs(logits, self.layout.pad_legal(legal))
         return Evaluation(joint_log_prob(log_probs, actions), head_entropies(log_probs), value, log_probs, win)
 
+    def win_logits(self, obs: Tensor, memory: Tensor | None = None) -> Tensor:
+        """[B] log-odds of winning at obs [B,N] with the memory [B,G] before it."""
+        parameters = dict(self.named_parameters(recurse=False))
+        x = self.net.inputs(parameters, obs, self._scaling(self.normalizer))
+        return self.net.win_logit(parameters, self.net.features(parameters, x, memory)).float()
+
     def memory_after(self, obs: Tensor, memory: Sequences) -> Tensor:
         """[B,G]: the memory after each row."""
         parameters = dict(self.named_parameters(recurse=False))

@@ -53,6 +53,7 @@ class ActiveMatches:
         self.greedy: npt.NDArray[np.bool_] = np.zeros(shape, np.bool_)
         self.delay: FloatArray = np.zeros(shape, np.float32)
         self.noise: FloatArray = np.zeros(shape, np.float32)
+        self.held_out: npt.NDArray[np.bool_] = np.zeros(matches, np.bool_)  # the match only measures the win head
         self.is_void: npt.NDArray[np.bool_] = np.zeros(matches, np.bool_)
         self.fault: npt.NDArray[np.int32] = np.zeros(matches, np.int32)  # why a match is void: Fault
         self.score: FloatArray = np.zeros(shape, np.float32)
@@ -82,6 +83,7 @@ class ActiveMatches:
             if serial != RESTING:
                 plan = self._plans[serial]
                 self.seed[row] = plan.seed
+                self.held_out[row] = scramble(plan.seed, _HELD_OUT_CHANNEL) / 2.0**64 < HELD_OUT
                 for seat, occupant in enumerate(plan.lineup):
                     self._seat_one(row, seat, plan.seed, occupant)
 
@@ -128,10 +130,6 @@ class ActiveMatches:
     def is_expected(self, serial: int) -> bool:
         """Whether that match was planned and has not stopped."""
         return serial in self._plans
-
-    def is_held_out(self, row: int) -> bool:
-        """Whether the row's match only measures the win head; decided by its seed."""
-        return scramble(int(self.seed[row]), _HELD_OUT_CHANNEL) / 2.0**64 < HELD_OUT
 
     def waiting(self) -> int:
         """Plans that were queued and have not started."""

@@ -82,6 +82,7 @@ class AsyncCollector(Collector):
             array[1] = array[self._cursor, every]
         r.clear()
         self._cursor[:] = 1
+        r.held_out[1] = self.lanes.held_out
         held = np.flatnonzero(self._held)
         self._held[:] = False
         if len(held):
@@ -128,6 +129,7 @@ class AsyncCollector(Collector):
         for name in _FILED:
             array = getattr(r, name)
             array[self._cursor[rows], rows] = array[stage, rows]
+        r.held_out[self._cursor[rows], rows] = self.lanes.held_out[rows]
         is_full = self._cursor[rows] >= stage - 1
         self._held[rows[is_full]] = True
         playing = rows[~is_full & (self.lanes.serial[rows] != RESTING)]

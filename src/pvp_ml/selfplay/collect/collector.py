@@ -96,6 +96,7 @@ class Collector:
             self._start()
         for t in range(1, last):
             self._top_up()
+            self.rollout.held_out[t] = self.lanes.held_out
             before = perf_counter()
             self._decide(t)
             decided = perf_counter()
@@ -240,7 +241,6 @@ class Collector:
         kind = VOID if out.faults[at] or self.lanes.is_void[row] else ENDED if out.ended[at] else TRUNCATED
         r.end[t, row] = kind
         r.result[t, row] = out.result[at]
-        r.held_out[t, row] = self.lanes.is_held_out(row)
         if kind == TRUNCATED:
             every = row * self.spec.seats + np.arange(self.spec.seats)
             seen, memory = self._recalled(every, out.final_obs[at])
