@@ -15,9 +15,11 @@ from pathlib import Path
 from pvp_ml.games import registry
 from pvp_ml.model.bundle import read_bundle, write_bundle
 from pvp_ml.selfplay.evaluate import Contestant, evaluate
+from pvp_ml.selfplay.plans import stream_seed
 from pvp_ml.selfplay.tally import Evaluation
 
 FIGHTS, FIGHTS_APART = 2000, 300
+SEED = stream_seed("benchmark", 1)  # fights that no training and no other measurement plays
 LEFT_OUT = ("default", "food-race")  # a race for food ends in ties: it tells nothing of strength
 LIMITS = """## Limits
 
@@ -29,7 +31,7 @@ def fights(model: Contestant, matches: int, scenarios: list[str]) -> Evaluation:
     """Against the game's bot, seats swapped, seeds paired."""
     kind = registry.find("nh")
     game = kind.build(kind.config(), 128)
-    return evaluate(game, model, Contestant("nh-bot", bot="nh-bot"), matches, 1, scenarios, None, kind.figures)
+    return evaluate(game, model, Contestant("nh-bot", bot="nh-bot"), matches, SEED, scenarios, None, kind.figures)
 
 
 def main(source: Path, target: Path, history: Path) -> None:

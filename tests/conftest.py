@@ -51,7 +51,7 @@ if os.environ.get("PVP_ML_TESTED") != str(ROOT):  # pytest's workers inherit wha
 sys.path.insert(0, str(Path(__file__).parent / "rl"))
 sys.path.insert(0, str(Path(__file__).parent))
 
-from margins import learning_seed, margin, pytest_addoption, pytest_collection_modifyitems  # noqa: F401
+from margins import learning_seed, margin, pytest_addoption, pytest_collection_modifyitems  # noqa: E402, F401
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ from pvp_ml.cluster.roster import MAX_LOSSES, START_TIMEOUT_S
 from pvp_ml.errors import UserError
 from pvp_ml.match import Live, Member
 from pvp_ml.rl.learner import Learning
+from pvp_ml.rl.rollout import ReturnTerms
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.run.config.schema import load_config
 from pvp_ml.run.trainer import blueprint
@@ -158,8 +159,7 @@ def test_rows_of_older_weights_are_judged_by_the_present_ones(tmp_path):
     course = Course(remote(tmp_path, CrewHere(), staleness=1)).go(4)
     learning, shards = course.learning, course.learning.shards
     learning.collect(course.progress)
-    one = np.ones(1, np.float32)
-    shards.finish(one, one, one)
+    shards.finish(ReturnTerms.of(1.0, 1.0))
     for rank, version in shards._active:
         share = shards._learners[rank].shares["main"]
         assert version == shards._version - 1

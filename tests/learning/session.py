@@ -13,6 +13,7 @@ from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.rl.learner import Learning
 from pvp_ml.rl.loss import PpoConfig
 from pvp_ml.rl.rewards import RewardConfig
+from pvp_ml.rl.rollout import ReturnTerms
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.selfplay.plans import LineupMix
 
@@ -52,8 +53,7 @@ class Session:
 
     def off_policy(self):
         """Largest difference between the log-probabilities of a collected rollout and those that learning finds."""
-        one = np.ones(1, np.float32)
-        self.learning.shards.call("finish", one, one, one)
+        self.learning.shards.call("finish", ReturnTerms.of(1.0, 1.0))
         share = self.shard.shares["main"]
         batch = self.shard._minibatch(share, np.arange(len(share.rows.index)))
         with torch.no_grad():

@@ -6,6 +6,7 @@ import torch
 from session import Session
 from specimens import random_policy
 
+from pvp_ml.chance import scramble
 from pvp_ml.cli.bc import read_shares
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
@@ -13,11 +14,12 @@ from pvp_ml.games.toys.connect4 import CELLS
 from pvp_ml.model.bundle import Training, make_bundle, write_bundle
 from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.model.recording import Recording, join, read_recording, write_recording
-from pvp_ml.rl.bc import CloneConfig, clone
+from pvp_ml.model.tensors import write_tensors
+from pvp_ml.rl.bc import CloneConfig, clone, held_out_rows
 from pvp_ml.rl.policy.policy import Policy
 from pvp_ml.run.resume import Start, warm_start
 from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant
-from pvp_ml.selfplay.record import record
+from pvp_ml.selfplay.record import record, record_bot
 
 CONNECT4 = registry.find("connect4")
 SPEC = CONNECT4.spec(CONNECT4.config())
@@ -105,10 +107,10 @@ def test_a_recording_survives_its_file_and_other_layouts_and_illegal_actions_are
     path = tmp_path / "r.zip"
     write_recording(path, recording, "connect4", SPEC.interface, "stacker")
     again = read_recording(path, "connect4", SPEC.interface)
-    for name in ("obs", "mask", "actions", "lane"):
+    for name in ("obs", "mask", "actions", "lane", "match"):
         assert (getattr(again, name) == getattr(recording, name)).all()
     both = join([recording, again])
-    assert len(both) == 2 * len(recording) and len(np.unique(both.lane)) == 20
+    assert len(both) == 2 * len(recording) and len(np.unique(both.lane)) == 20 and len(np.unique(both.match)) == 10
     kuhn = registry.find("kuhn")
     with pytest.raises(UserError, match="another game or layout"):
         read_recording(path, "kuhn", kuhn.spec(kuhn.config()).interface)
@@ -125,6 +127,73 @@ def test_a_recording_survives_its_file_and_other_layouts_and_illegal_actions_are
     write_recording(path, Recording(recording.obs, mask, recording.actions, recording.lane), "connect4", SPEC.interface)
     with pytest.raises(UserError, match=r"row 5 .*not legal"):
         read_recording(path, "connect4", SPEC.interface)
+
+
+def test_a_recording_of_the_first_format_is_read_and_every_lane_is_a_match(tmp_path, monkeypatch):
+    """As version 0.1 wrote it: no `match` beside the rows."""
+    recording, _ = recorded(6)
+    path = tmp_path / "old.zip"
+    monkeypatch.setattr("pvp_ml.model.recording.FORMAT", 1)
+    kept = {"obs": recording.obs, "mask": recording.mask.astype(np.uint8), "lane": recording.lane,
+            "actions": recording.actions.astype(np.int64)}  # fmt: skip
+    monkeypatch.setattr("pvp_ml.model.recording.write_tensors", lambda arrays: write_tensors(kept))
+    write_recording(path, recording, "connect4", SPEC.interface)
+    monkeypatch.undo()
+    old = read_recording(path, "connect4", SPEC.interface)
+    assert old.match is None and (old.matches == recording.lane).all() and (old.obs == recording.obs).all()
+
+
+def test_whole_matches_are_held_out_with_both_seats():
+    """Ten matches of two seats: no match has rows on both sides of the split, as lanes alone would have."""
+    lane = np.repeat(np.arange(20), 5)
+    rows = np.zeros((100, 1), np.float32)
+    recording = Recording(rows, rows > 0, rows.astype(np.int32), lane, lane // 2)
+    for seed in range(20):
+        is_held = held_out_rows(recording, 0.3, np.random.default_rng(seed))
+        shares = is_held.reshape(10, 10).mean(axis=1)
+        assert set(shares.tolist()) <= {0.0, 1.0} and 0.0 < shares.mean() < 1.0
+
+
+class AdvisingConnect4:
+    """Connect 4 whose bot says what it would do: a column that depends on the seed and the moment alone."""
+
+    def __init__(self, matches):
+        self.game, self.plans, self.out = build(matches), {}, None
+        self.spec, self.matches = self.game.spec, matches
+
+    def queue(self, plans):
+        self.plans |= {plan.serial: plan for plan in plans}
+        self.game.queue(plans)
+
+    def start(self, out):
+        self.out = out
+        self.game.start(out)
+
+    def step(self, actions, out):
+        self.game.step(actions, out)
+
+    def advise(self, bot):
+        pass
+
+    def advice(self, serials, seats):
+        rows = [int(np.flatnonzero(self.out.serial == serial)[0]) for serial in serials]
+        picks = []
+        for serial, row, seat in zip(serials.tolist(), rows, seats.tolist(), strict=True):
+            legal = np.flatnonzero(self.out.mask[row, seat])
+            stones = int(self.out.obs[row, seat].sum())
+            picks.append(legal[scramble(self.plans[serial].seed, stones) % len(legal)])
+        return np.array(picks, np.int32)[:, None]
+
+
+def test_a_bot_against_itself_is_recorded_once_a_match():
+    bot = Contestant("tactician", bot="tactician")
+    recording, report = record_bot(AdvisingConnect4(8), "tactician", None, bot, 24)
+    assert report.total.matches == 24 and len(np.unique(recording.lane)) == 48
+    matches = [recording.picked(np.flatnonzero(recording.match == m)) for m in np.unique(recording.match)]
+    assert len(matches) == 24
+    assert len({match.obs.tobytes() + match.actions.tobytes() for match in matches}) == 24
+    other, _ = record_bot(AdvisingConnect4(8), "tactician", None, Contestant("random", bot="random"), 24)
+    assert len(np.unique(other.lane)) == 24 and len(np.unique(other.match)) == 12  # matches of one seed belong together
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "text", "extra", "nan"])

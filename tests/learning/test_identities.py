@@ -6,13 +6,13 @@ import torch
 from session import Session
 
 from pvp_ml.rl.loss import SUMS, LossWeights
+from pvp_ml.rl.rollout import ReturnTerms
 
 
 def ready(session):
     """Collect once and prepare the rows for learning."""
     session.learning.collect(session.progress)
-    one = np.ones(1, np.float32)
-    return session.learning.shards.call("finish", one, one * np.float32(0.99), one * np.float32(0.95))
+    return session.learning.shards.call("finish", ReturnTerms.of(0.99, 0.95))
 
 
 @pytest.mark.parametrize("game", ["connect4", "probe", "nh"])
@@ -78,8 +78,7 @@ def test_a_row_that_waits_across_rollouts_is_learned_from_once():
     for _ in range(60):
         session.learning.collect(session.progress)
         paid += float(session.rollout.reward[1].sum())
-        one = np.ones(1, np.float32)
-        facts = session.learning.shards.call("finish", one, one * np.float32(0.5), one)
+        facts = session.learning.shards.call("finish", ReturnTerms.of(0.5, 1.0))
         rows = session.shard.shares["main"].rows
         closed += facts[0][0].rows
         returns += float(rows.returns.sum())
@@ -89,3 +88,37 @@ def test_a_row_that_waits_across_rollouts_is_learned_from_once():
     assert closed == 16 * 20  # ten matches of six steps a row, two decisions each
     assert returns == pytest.approx(paid + 0.5 * bootstrapped, abs=1e-3)
     session.close()
+
+
+def test_observation_statistics_see_every_seat_and_every_match():
+    """Two seats that both act, 64 matches: what seats, and odd matches, show is counted alike."""
+    session = Session("probe", 64, {"n_steps": 8}, settings={"kind": "two_seats"})
+    session.learning.collect(session.progress)
+    seat, match = np.arange(2)[None, None, :, None], np.arange(64)[None, :, None, None]
+    counts = []
+    for shown in (seat, match % 2, match == 5):
+        session.rollout.obs[:] = shown
+        facts = session.shard.finish(ReturnTerms.of(0.99, 0.95), clock=3)[0]
+        counts.append(float(facts.obs.mean[0]) * facts.obs.count)
+    assert facts.obs.count == 8 * 64 * 2 / 4
+    assert counts[0] == pytest.approx(128, abs=25)  # half of 256 rows, within 3 deviations
+    assert counts[1] == pytest.approx(128, abs=25)
+    sampled = {float(session.shard.finish(ReturnTerms.of(0.99, 0.95), n)[0].obs.mean[0]) for n in range(20)}
+    assert len(sampled) > 3, "every rollout draws other rows"
+    session.close()
+
+
+def test_the_share_of_limited_rewards_is_told_and_no_limit_tells_nothing():
+    """Matches of two steps pay 1 in the second: returns have the root mean square √½, so 1 becomes about 1.4."""
+    ppo = {"n_steps": 100, "normalize_observations": False, "gamma": 0.5}
+
+    def told(**more):
+        session = Session("probe", 8, {**ppo, **more}, settings={"kind": "discounted_value"})
+        session.train(2)
+        session.close()
+        return session.metrics
+
+    assert told(reward_limit=0.9)["ppo/reward_limited"] == pytest.approx(0.5)
+    assert told(reward_limit=1.5)["ppo/reward_limited"] == 0.0
+    assert "ppo/reward_limited" not in told(reward_limit=None)
+    assert "ppo/reward_limited" not in told(reward_limit=0.9, normalize_rewards=False)

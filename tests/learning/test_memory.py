@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from session import Session
 
 from pvp_ml.rl.policy.sequences import cut, gather
+from pvp_ml.rl.rollout import ReturnTerms
 
 PPO = {
     "n_steps": 16, "batch_size": 256, "n_epochs": 4, "gamma": 0.95, "gae_lambda": 0.95, "entropy_coef": 0.005,
@@ -45,10 +46,9 @@ def test_rows_evaluate_as_they_were_acted_across_rollouts_and_match_borders(game
                       {"trunk": (16,), **network}, kind)  # fmt: skip
     with torch.no_grad():
         session.policy.flat.add_(torch.randn(session.policy.size, generator=torch.Generator().manual_seed(3)) * 0.2)
-    one = np.ones(1, np.float32)
     for _ in range(3):
         session.learning.collect(session.progress)
-        session.learning.shards.call("finish", one, one * np.float32(0.9), one)
+        session.learning.shards.call("finish", ReturnTerms.of(0.9, 1.0))
         share = session.shard.shares["main"]
         count = len(share.rows.index) if share.cuts is None else len(share.cuts.start) - 1
         batch = session.shard._minibatch(share, np.random.default_rng(0).permutation(count))

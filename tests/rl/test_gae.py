@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pvp_ml.rl.kernels.gae import CLOSED, ENDED, NO_ROW, OPEN, TRUNCATED, VOID, lane_advantages
 
 
-def run(steps, owner, seated, value, reward, end, final_value, scale, gamma, lam):
+def run(steps, owner, seated, value, reward, end, final_value, scale, gamma, lam, limit=np.inf):
     """One call with arrays of the right types; returns advantage, state, collected."""
     owner, seated = np.asarray(owner, np.int8), np.asarray(seated, np.int8)
     shape = np.asarray(reward).shape
@@ -16,7 +16,7 @@ def run(steps, owner, seated, value, reward, end, final_value, scale, gamma, lam
     f, wide = (lambda x: np.asarray(x, np.float32)), (lambda x: np.asarray(x, np.float64))
     lane_advantages(
         np.asarray(steps, np.int32), owner, seated, f(value), f(reward), np.asarray(end, np.int8), f(final_value),
-        wide(scale), wide(gamma), wide(gamma) * wide(lam), *out,
+        wide(scale), np.full(len(scale), limit), wide(gamma), wide(gamma) * wide(lam), *out,
     )  # fmt: skip
     return out
 
@@ -54,6 +54,15 @@ def test_a_real_end_is_not_bootstrapped_and_a_truncation_is():
     assert advantage(ENDED)[0, 0, 0] == pytest.approx(3 - 2)
     assert advantage(TRUNCATED)[0, 0, 0] == pytest.approx(3 + 9 - 2)
     assert advantage(0)[0, 0, 0] == pytest.approx(3 + 45 - 2)
+
+
+def test_a_scaled_reward_is_cut_at_the_limit_and_a_carried_one_was_cut_before():
+    """Rewards 4, −20 and 2 in steps 1 to 3, doubled by the scale, limit 6; the carried row had gathered 9."""
+    owner, seated, value = lane(0, 0, 0, 0, 0), lane(0, 0, 0, 0, 0), lane(0.0, 0.0, 0.0, 0.0, 0.0)
+    lanes = (owner, seated, value, lane(9.0, 4.0, -20.0, 2.0), np.zeros((4, 1)), lane(0.0, 0.0, 0.0, 0.0))
+    cut = run([4], *lanes, [2.0], [1.0], [0.0], limit=6.0)[0][:, 0, 0]
+    assert cut.tolist() == [9.0, 6.0, -6.0, 4.0]
+    assert run([4], *lanes, [2.0], [1.0], [0.0])[0][:, 0, 0].tolist() == [9.0, 8.0, -40.0, 4.0]
 
 
 def reference(steps, owner, seated, value, reward, end, final_value, scale, gamma, lam):

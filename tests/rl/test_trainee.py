@@ -8,6 +8,7 @@ from specimens import plain_heads, plain_interface, random_policy
 from pvp_ml.errors import UserError
 from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.rl.loss import SUMS, PpoConfig
+from pvp_ml.rl.optimizer import clip_gradient
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.rl.trainee import MAX_BAD_STEPS, NonFiniteError, Trainee
 
@@ -64,6 +65,82 @@ def test_frozen_layers_stay_bit_for_bit_and_the_rest_moves():
         assert (array == before[name]).all() == name.startswith(("actor/", "table")), name
     with pytest.raises(UserError, match="'trunk'"):
         trainee(freeze=("trunk",))
+
+
+def test_what_is_frozen_after_it_has_learned_does_not_move_and_goes_on_where_it_was():
+    """Adam remembers earlier gradients, and would go on moving weights whose gradient is 0."""
+    free = trainee(n_epochs=4)
+    free.learn(Source(free, 100), Progress())
+    frozen = trainee(n_epochs=4, freeze=("actor/", "value/"))
+    frozen.policy.flat.data.copy_(free.policy.flat)
+    frozen.restore(free.state())
+    before = {name: array.copy() for name, array in frozen.policy.tensors().items()}
+    frozen.learn(Source(frozen, 100), Progress())
+    for name, array in frozen.policy.tensors().items():
+        assert (array == before[name]).all() == name.startswith(("actor/", "value/")), name
+    kept, was = frozen.state(), free.state()
+    assert (kept["adam/critic/exp_avg"] == was["adam/critic/exp_avg"]).all()
+    assert kept["adam/critic/step"].tolist() == [40] and sorted(set(kept["adam/actor/step"].tolist())) == [40, 80]
+    thawed = trainee(n_epochs=1)
+    thawed.policy.flat.data.copy_(frozen.policy.flat)
+    thawed.restore(kept)
+    state = thawed.state()
+    assert all((state[key] == kept[key]).all() for key in kept)
+    thawed.learn(Source(thawed, 10), Progress())
+    assert thawed.state()["adam/critic/step"].tolist() == [41]
+    # a gradient of 1 at every step: Adam moves each weight by its rate, whatever its number of steps
+    moved = np.concatenate([(before[name] - array).ravel() for name, array in thawed.policy.tensors().items()
+                            if name.startswith(("actor/", "value/"))])  # fmt: skip
+    assert moved == pytest.approx(1e-3, rel=1e-2)
+
+
+def test_a_tensor_that_never_learned_begins_with_the_first_step_of_adam():
+    """With the part's number of steps its bias would be corrected too little: steps of up to 6 times the rate."""
+    frozen = trainee(n_epochs=10, freeze=("actor/",))
+    frozen.learn(Source(frozen, 1000), Progress())
+    thawed = trainee(n_epochs=1)
+    thawed.restore(frozen.state())
+    before = thawed.policy.tensors()["actor/0/weight"].copy()
+    thawed.learn(Source(thawed, 100), Progress())
+    moved = before - thawed.policy.tensors()["actor/0/weight"]
+    assert moved == pytest.approx(10 * 1e-3, rel=1e-2)
+
+
+def test_freezing_everything_is_refused():
+    with pytest.raises(UserError, match="nothing to learn"):
+        trainee(freeze=("",))
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_gradients_are_clipped_together_or_apart(apart):
+    gradient = torch.tensor([3.0, 4.0, 0.6, 0.8])
+    norms = clip_gradient(gradient, 2, 0.5, apart)
+    assert norms == pytest.approx((26**0.5, 5.0, 1.0))
+    if apart:
+        assert gradient.tolist() == pytest.approx([0.3, 0.4, 0.3, 0.4])
+    else:
+        assert float(torch.linalg.vector_norm(gradient)) == pytest.approx(0.5)
+        assert gradient[2] / gradient[0] == pytest.approx(0.2)
+    small, bad = torch.tensor([0.1, 0.1]), torch.tensor([float("nan"), 9.0])
+    clip_gradient(small, 1, 0.5, apart)
+    assert small.tolist() == pytest.approx([0.1, 0.1])
+    assert not np.isfinite(clip_gradient(bad, 1, 0.5, apart)[0]) and bad[1] == 9.0
+
+
+def test_both_norms_are_told_and_the_option_reaches_the_step():
+    """Gradient 1 everywhere: norms are roots of the numbers of weights. Adam's first step hides a limit, ε shows it."""
+    moves = []
+    for apart in (False, True):
+        learner = trainee({"critic": "separate"}, n_epochs=1, learning_rate=0.1, clip_apart=apart, adam_epsilon=1.0)
+        before, split = learner.policy.flat.clone(), learner.policy.critic_start
+        metrics = learner.learn(Source(learner, 10), Progress())
+        size = learner.policy.size
+        assert metrics["ppo/grad_norm"] == pytest.approx(size**0.5)
+        assert metrics["ppo/grad_norm_actor"] == pytest.approx(split**0.5)
+        assert metrics["ppo/grad_norm_critic"] == pytest.approx((size - split) ** 0.5)
+        moves.append(float((before - learner.policy.flat)[split:].mean()))
+    slopes = [0.5 / size**0.5, 0.5 / (size - split) ** 0.5]  # a weight's share of the limit, 0.5
+    assert moves == pytest.approx([0.1 * slope / (slope + 1.0) for slope in slopes], rel=1e-3)
 
 
 @pytest.mark.parametrize("critic", ["shared", "separate"])

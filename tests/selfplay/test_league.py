@@ -108,12 +108,40 @@ def test_pfsp_weightings_by_hand():
         league.add(entry(number))
     for _ in range(8):
         league.book(MAIN, entry(1).content_hash, 1.0)
-    won = league.score(MAIN, entry(1).content_hash).rate()
-    assert won == pytest.approx(8.5 / 9.0)
+    won = league.form(MAIN, entry(1).content_hash).rate()
+    assert won == pytest.approx(8.5 / 9.0, abs=2e-3)
     hard = league.pfsp_chances("hard", floor=0.0)
     assert hard[0] / hard[1] == pytest.approx((1 - won) ** 2 / 0.25, rel=1e-6)
     even = league.pfsp_chances("even", floor=0.0)
     assert even[0] / even[1] == pytest.approx(won * (1 - won) / 0.25, rel=1e-6)
+
+
+def test_pfsp_goes_by_the_last_matches_not_by_all_of_them():
+    """Lost to 2,000 times, then beaten 800 times: of late it is easy, over its lifetime it would be hard."""
+    league = League()
+    for number in (1, 2):
+        league.add(entry(number))
+    for points, matches in ((0.0, 2000), (1.0, 800)):
+        for _ in range(matches):
+            league.book(MAIN, entry(1).content_hash, points)
+    assert league.score(MAIN, entry(1).content_hash).rate() < 0.3
+    assert league.form(MAIN, entry(1).content_hash).rate() > 0.97
+    assert league.pfsp_chances("hard", floor=0.0)[0] < 0.01
+    league.forget_form(MAIN)
+    assert league.pfsp_chances("hard") == pytest.approx([0.5, 0.5])
+    assert league.score(MAIN, entry(1).content_hash).matches == 2800
+
+
+def test_a_league_of_version_0_1_is_read_and_its_table_becomes_the_form():
+    league = League()
+    league.add(entry(1))
+    for points in [1.0] * 300 + [0.0] * 100:
+        league.book(MAIN, entry(1).content_hash, points)
+    old = league.to_json()
+    del old["forms"]
+    form = League.from_json(old).form(MAIN, entry(1).content_hash)
+    assert (form.points, form.matches) == (150.0, 200.0)
+    assert League.from_json(json.loads(json.dumps(league.to_json()))) == league
 
 
 def test_eviction_keeps_the_first_and_the_newest_and_thins_the_crowd():

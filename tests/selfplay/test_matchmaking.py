@@ -88,6 +88,31 @@ def test_exploiters_meet_the_newest_main_policy_or_the_whole_league():
     assert hunted == {Member(f"{2:064x}")}
 
 
+def test_files_and_scripts_of_a_target_are_met_alike_and_delays_reach_scripts():
+    league = League()
+    for number in range(3):
+        league.add(Entry(f"{number:064x}", f"file{number}", "target", 0))
+    models = ("a.zip", "b.zip", "c.zip", "tactician", "noop")
+    made = shares(mix({"opponents": {"self": 1, "target": {"share": 1, "models": models, "delay": 0.25}}}, league))
+    assert {who: share for who, share in made.items() if who != Live(MAIN)} == {
+        **{Member(f"{number:064x}", 0.25): pytest.approx(0.1) for number in range(3)},
+        Bot("tactician"): pytest.approx(0.1),
+        Scripted("noop", 0.25): pytest.approx(0.1),
+    }
+    alone = shares(mix({"opponents": {"target": {"models": ("tactician", "noop")}}}))
+    assert alone == {Bot("tactician"): 0.5, Scripted("noop", 0.0): 0.5}
+
+
+def test_an_exploiter_of_the_league_meets_hard_members_more_often():
+    league = league_of(3)
+    for member, points in ((0, 1.0), (1, 0.5), (2, 0.0)):
+        for _ in range(100):
+            league.book("wolf", f"{member:064x}", points)
+    met = mix({"exploiters": {"wolf": {"share": 0.5, "against": "league"}}}, league).lineups
+    chances = [weight / 0.5 for weight, lineup in met if lineup[0] == Live("wolf")]
+    assert chances == pytest.approx([0.007, 0.2, 0.8], abs=0.02)
+
+
 def test_mistakes_are_named():
     with pytest.raises(UserError, match="no opponent 'tactitian'"):
         mix({"opponents": {"tactitian": 1.0}})

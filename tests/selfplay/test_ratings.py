@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pvp_ml.selfplay.ratings import ANCHOR_RATING, Belief, SequentialTest, bradley_terry, elo, rate_match
+from pvp_ml.selfplay.ratings import ANCHOR_RATING, SCALE, Belief, SequentialTest, bradley_terry, elo, rate_match
 
 
 def test_elo_by_hand():
@@ -52,6 +52,38 @@ def test_bradley_terry_covers_simulated_truth():
         fitted = bradley_terry(list("abcd"), points, pinned={"d": 900.0}, prior=0.0)
         inside += sum(s.low <= t <= s.high for s, t in zip(fitted, truth, strict=True) if s.name != "d")
     assert 135 <= inside <= 150  # 95 % of 150
+
+
+def simulated(rng, truth, matches):
+    """Points of a round robin between players of these ratings."""
+    count = len(truth)
+    points = np.zeros((count, count))
+    for i in range(count):
+        for j in range(i):
+            points[i, j] = rng.binomial(matches, 1.0 / (1.0 + 10.0 ** ((truth[j] - truth[i]) / 400.0)))
+            points[j, i] = matches - points[i, j]
+    return points
+
+
+@pytest.mark.parametrize(("count", "matches"), [(2, 170), (3, 60), (10, 100)])
+def test_without_an_anchor_intervals_cover_the_difference_to_the_mean(count, matches):
+    rng = np.random.default_rng(count)
+    truth = np.linspace(-150.0, 150.0, count)
+    inside = []
+    for _ in range(600):
+        fitted = bradley_terry([str(i) for i in range(count)], simulated(rng, truth, matches))
+        inside.append([s.low <= ANCHOR_RATING + t <= s.high for s, t in zip(fitted, truth, strict=True)])
+    assert 0.93 <= np.mean(inside) <= 0.97
+
+
+def test_the_width_of_two_players_intervals_in_closed_form():
+    """Half of the difference has the variance 1 / (4 n p q), in natural units."""
+    first, second = bradley_terry(["a", "b"], np.array([[0.0, 100.0], [100.0, 0.0]]), prior=0.0)
+    half = 1.96 * SCALE * math.sqrt(1.0 / (4.0 * 200.0 * 0.25))
+    assert half == pytest.approx(24.07, abs=0.01)
+    for strength in (first, second):
+        assert strength.high - strength.rating == pytest.approx(half, rel=1e-4)
+        assert strength.rating - strength.low == pytest.approx(half, rel=1e-4)
 
 
 def test_a_clone_does_not_move_the_others():

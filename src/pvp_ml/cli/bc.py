@@ -62,6 +62,8 @@ def record(player: str, *flags: Flags, game: str = "", out: Path = Path("recordi
         table.close()
     files = write_parts(out, recording, spec, bot or player)
     score = f"{report.first} {report.total.score:.1%} against {opponent.name}"
+    if is_bot_alone and opponent.bot == bot:
+        score = f"{report.total.matches:,} matches against itself"
     text = f"{len(recording):,} decisions of {bot or player} ({score}) in {files}"
     Console().print(text, highlight=False, soft_wrap=True)
 

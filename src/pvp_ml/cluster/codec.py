@@ -15,6 +15,7 @@ from pvp_ml.cluster.orders import Delivery, Errand, Facts, Order, Side
 from pvp_ml.match import Bot, External, Live, MatchPlan, Member, Scripted
 from pvp_ml.rl.loss import LossWeights
 from pvp_ml.rl.normalize import Moments
+from pvp_ml.rl.rollout import ReturnTerms
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.rl.shard_learner import RowStats
 from pvp_ml.selfplay.collect.active_matches import Outcome
@@ -28,6 +29,7 @@ _CLASSES = {
     for cls in (
         Bot, External, Live, MatchPlan, Member, Scripted, Moments, LossWeights, Progress, Report, Split, Outcome,
         LineupMix, RowStats, Order, Delivery, Facts, Errand, Side, Evaluation, Tally, Signal,
+        ReturnTerms,
     )
 }  # fmt: skip
 _ARRAY, _DATA, _TUPLE, _BIG = "@a", "@d", "@t", "@i"

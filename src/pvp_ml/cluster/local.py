@@ -32,6 +32,7 @@ from pvp_ml.rl.exploration import is_plain
 from pvp_ml.rl.loss import LossWeights
 from pvp_ml.rl.normalize import Moments
 from pvp_ml.rl.policy.policy import Policy
+from pvp_ml.rl.rollout import ReturnTerms
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.rl.shard_learner import RowStats
 from pvp_ml.selfplay.collect.collector import Report
@@ -140,9 +141,13 @@ class LocalShards:
         """Per shard and trainee: moments of the discounted rewards."""
         return self.call("reward_moments", gamma)
 
-    def finish(self, scale: FloatArray, gamma: FloatArray, lam: FloatArray) -> list[list[RowStats]]:
+    def forget_returns(self) -> None:
+        """What was collected so far in running matches was paid for something else."""
+        self.call("forget_returns")
+
+    def finish(self, terms: ReturnTerms, clock: int = 0) -> list[list[RowStats]]:
         """Advantages of all rows; per shard and trainee what is known of them."""
-        return self.call("finish", scale, gamma, lam)
+        return self.call("finish", terms, clock)
 
     def normalise_advantages(self, name: str, mean: float, deviation: float) -> None:
         """Use (advantage − mean) / deviation from now on."""

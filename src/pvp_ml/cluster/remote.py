@@ -30,6 +30,7 @@ from pvp_ml.match import FloatArray, Member
 from pvp_ml.rl.loss import LossWeights
 from pvp_ml.rl.normalize import Moments
 from pvp_ml.rl.policy.policy import Policy
+from pvp_ml.rl.rollout import ReturnTerms
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.rl.shard_learner import RowStats
 from pvp_ml.selfplay.collect.collector import Report
@@ -123,9 +124,14 @@ class RemoteShards:
         """Per worker and trainee: moments of the discounted rewards."""
         return [self._learners[rank].reward_moments(gamma) for rank, _ in self._active]
 
-    def finish(self, scale: FloatArray, gamma: FloatArray, lam: FloatArray) -> list[list[RowStats]]:
+    def forget_returns(self) -> None:
+        """What was collected so far in running matches was paid for something else."""
+        for learner in self._learners:
+            learner.forget_returns()
+
+    def finish(self, terms: ReturnTerms, clock: int = 0) -> list[list[RowStats]]:
         """Advantages of all rows; rows of older weights are judged by the present ones."""
-        facts = [self._learners[rank].finish(scale, gamma, lam) for rank, _ in self._active]
+        facts = [self._learners[rank].finish(terms, clock) for rank, _ in self._active]
         means = [self._learners[rank].correct() for rank, version in self._active if version < self._version]
         self._correction = float(np.mean(means)) if means else 1.0
         return facts

@@ -17,6 +17,7 @@ from pvp_ml.match import FloatArray
 from pvp_ml.rl.loss import LossWeights
 from pvp_ml.rl.normalize import Moments
 from pvp_ml.rl.policy.policy import Policy
+from pvp_ml.rl.rollout import ReturnTerms
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.rl.shard_learner import RowStats
 from pvp_ml.selfplay.collect.collector import Report
@@ -71,8 +72,11 @@ class Shards(Protocol):
     def reward_moments(self, gamma: FloatArray) -> list[list[Moments]]:
         """Per shard and trainee: moments of the discounted rewards."""
 
-    def finish(self, scale: FloatArray, gamma: FloatArray, lam: FloatArray) -> list[list[RowStats]]:
-        """Advantages of all rows; per shard and trainee what is known of them."""
+    def forget_returns(self) -> None:
+        """What was collected so far in running matches was paid for something else."""
+
+    def finish(self, terms: ReturnTerms, clock: int = 0) -> list[list[RowStats]]:
+        """Advantages of all rows; per shard and trainee what is known of them. `clock` is the rollout's number."""
 
     def normalise_advantages(self, name: str, mean: float, deviation: float) -> None:
         """Use (advantage − mean) / deviation from now on."""

@@ -1,4 +1,4 @@
-"""Playing matches: the one loop of queue, start and step. Evaluations, pages, replays, adapters and benchmarks build on it.
+"""Playing matches: the one loop of queue, start and step, for evaluations, pages, replays, adapters and benchmarks.
 
 Shapes as in `spec`; n rows that the last turn speaks of: all M of a game that runs here, those that answered of one
 that runs elsewhere.
@@ -134,4 +134,3 @@ class Table:
             for seat, occupant in enumerate(plan.lineup):
                 if isinstance(occupant, External) and occupant.id in self._ids:
                     self.holder[row, seat] = self._ids.index(occupant.id)
-

@@ -25,7 +25,7 @@ from pvp_ml.model.strict_json import parse_json
 from pvp_ml.model.tensors import read_tensors, write_tensors
 from pvp_ml.spec import Interface
 
-FORMAT = 1
+FORMAT = 2
 METADATA, ROWS = "metadata.json", "rows.safetensors"
 MAX_ROWS = 4_000_000
 MAX_METADATA_BYTES = 1 << 16
@@ -49,12 +49,25 @@ class Facts(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Rows, grouped by `lane`: one seat of one match."""
+    """Rows, grouped by `lane`: one seat of one match, and by `match`: what is learned or held out as a whole.
+
+    Without `match`, every lane is a match of its own.
+    """
 
     obs: FloatArray  # [B,D]
     mask: BoolArray  # [B,A]
     actions: IntArray  # [B,H]
     lane: npt.NDArray[np.int64]  # [B]
+    match: npt.NDArray[np.int64] | None = None  # [B]
+
+    @property
+    def matches(self) -> npt.NDArray[np.int64]:
+        """[B] the match of each row."""
+        return self.lane if self.match is None else self.match
+
+    def picked(self, rows: npt.NDArray[np.int64]) -> Recording:
+        """These rows of it."""
+        return Recording(self.obs[rows], self.mask[rows], self.actions[rows], self.lane[rows], self.matches[rows])
 
     def __len__(self) -> int:
         """B."""
@@ -69,6 +82,7 @@ def write_recording(path: Path, recording: Recording, game: str, interface: Inte
         "mask": recording.mask.astype(np.uint8),
         "actions": np.asarray(recording.actions, np.int64),
         "lane": recording.lane.astype(np.int64),
+        "match": recording.matches.astype(np.int64),
     }
     data = write_archive({METADATA: facts.model_dump_json().encode(), ROWS: write_tensors(arrays)})
     aside = path.with_name(f"{path.name}.tmp-{os.getpid()}")
@@ -103,55 +117,66 @@ def read_recording(path: Path, game: str, interface: Interface) -> Recording:
                 "actions": ((b, len(interface.heads)), "I64"),
                 "lane": ((b,), "I64"),
             }
+            if facts.format > 1:  # the first format did not tell which lanes are of one match
+                layout["match"] = ((b,), "I64")
             rows = read_tensors(pieces_of(file, entries[ROWS]), layout, ROWS)
     except OSError as error:
         raise RecordingError(f"cannot read recording '{path}': {error.strerror}") from error
     except UserError as error:
         raise RecordingError(f"recording '{path}': {error.message}", error.hint) from error
     _check_range(path, rows["actions"], interface)
-    recording = Recording(rows["obs"], rows["mask"] != 0, rows["actions"].astype(np.int32), rows["lane"])
+    actions = rows["actions"].astype(np.int32)
+    recording = Recording(rows["obs"], rows["mask"] != 0, actions, rows["lane"], rows.get("match"))
     _check_rows(path, recording, interface)
     return recording
 
 
 def join(recordings: list[Recording]) -> Recording:
-    """Several recordings as one; their lanes are kept apart."""
-    lanes, first = [], 0
-    for recording in recordings:
-        unique = np.unique(recording.lane, return_inverse=True)[1]
-        lanes.append(unique + first)
+    """Several recordings of different matches as one; their lanes and matches are numbered anew."""
+    lanes, matches = (_apart(column) for column in zip(*((r.lane, r.matches) for r in recordings), strict=True))
+    whole = stacked(recordings)
+    return Recording(whole.obs, whole.mask, whole.actions, lanes, matches)
+
+
+def stacked(recordings: list[Recording]) -> Recording:
+    """Several recordings of the same matches as one: lanes and matches keep their numbers."""
+    parts = ((r.obs, r.mask, r.actions, r.lane, r.matches) for r in recordings)
+    return Recording(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _apart(columns: tuple[npt.NDArray[np.int64], ...]) -> npt.NDArray[np.int64]:
+    """Numbers of several recordings, none of them in two."""
+    parts, first = [], 0
+    for column in columns:
+        unique = np.unique(column, return_inverse=True)[1]
+        parts.append(unique + first)
         first += int(unique.max(initial=-1)) + 1
-    parts = ((r.obs, r.mask, r.actions) for r in recordings)
-    obs, mask, actions = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Recording(obs, mask, actions, np.concatenate(lanes))
+    return np.concatenate(parts)
 
 
 def parts_of(recording: Recording, interface: Interface) -> list[Recording]:
-    """The recording in pieces that fit into a file each; a lane stays in one piece."""
+    """The recording in pieces that fit into a file each; a match stays in one piece."""
     row_bytes = 4 * interface.obs_size + interface.mask_size + 8 * len(interface.heads) + 8
     most = min(MAX_ROWS, (MAX_TOTAL_BYTES - MAX_METADATA_BYTES) // row_bytes)
     if len(recording) <= most:
         return [recording]
-    order = np.argsort(recording.lane, kind="stable")
-    lanes = recording.lane[order]
-    borders = np.append(np.flatnonzero(np.diff(lanes, prepend=lanes[0] - 1)), len(lanes))
+    order = np.lexsort((recording.lane, recording.matches))
+    matches = recording.matches[order]
+    borders = np.append(np.flatnonzero(np.diff(matches, prepend=matches[0] - 1)), len(matches))
     pieces, start = [], 0
-    while start < len(lanes):
+    while start < len(matches):
         end = int(borders[np.searchsorted(borders, start + most, side="right") - 1])
         if end <= start:
-            raise RecordingError(f"one seat of one match made more than {most} decisions", "record shorter matches")
-        rows = order[start:end]
-        pieces.append(
-            Recording(recording.obs[rows], recording.mask[rows], recording.actions[rows], recording.lane[rows])
-        )
+            raise RecordingError(f"one match holds more than {most} decisions", "record shorter matches")
+        pieces.append(recording.picked(order[start:end]))
         start = end
     return pieces
 
 
 def _facts(data: bytes) -> Facts:
     values = parse_json(data, METADATA, MAX_METADATA_BYTES)
-    if values.get("format") != FORMAT:
-        raise RecordingError(f"recording format {str(values.get('format'))[:20]!r} is not {FORMAT}")
+    if values.get("format") not in range(1, FORMAT + 1):
+        raise RecordingError(f"recording format {str(values.get('format'))[:20]!r} is not from 1 to {FORMAT}")
     try:
         return Facts.model_validate(values)
     except ValidationError as error:

@@ -58,19 +58,27 @@ def clone(policy: Policy, recording: Recording, config: CloneConfig) -> CloneRep
     if policy.device.type != "cpu":
         raise UserError("cloning runs on the CPU", "clone first, then train on the GPU")
     rng = np.random.default_rng(config.seed)
-    lanes, lane_of = np.unique(recording.lane, return_inverse=True)
-    is_held = rng.random(len(lanes)) < config.held_out
-    if len(lanes) > 1 and config.held_out > 0:
-        is_held[int(rng.integers(len(lanes)))] = True
-    taught, held = np.flatnonzero(~is_held[lane_of]), np.flatnonzero(is_held[lane_of])
+    lane_of = np.unique(recording.lane, return_inverse=True)[1]
+    is_held = held_out_rows(recording, config.held_out, rng)
+    taught, held = np.flatnonzero(~is_held), np.flatnonzero(is_held)
     if not len(taught):
-        raise UserError(f"the recording holds {len(lanes)} match seats, none is left to learn from", "record more")
+        count = len(np.unique(recording.matches))
+        raise UserError(f"the recording holds {count} matches, none is left to learn from", "record more")
     _take_statistics(policy, recording, taught)
     data = _Rows(policy, recording, lane_of, _shares(policy, config.smoothing))
     loss = _fit(policy, data, taught, config, rng)
     measured = held if len(held) else taught
     held_loss, agreement, by_head = _measure(policy, data, measured, config)
     return CloneReport(len(taught), len(held), loss, held_loss, agreement, by_head)
+
+
+def held_out_rows(recording: Recording, share: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """[B] rows that only measure: whole matches, both seats, and at least one match of several."""
+    matches, match_of = np.unique(recording.matches, return_inverse=True)
+    is_held = rng.random(len(matches)) < share
+    if len(matches) > 1 and share > 0:
+        is_held[int(rng.integers(len(matches)))] = True
+    return np.asarray(is_held[match_of])
 
 
 def _shares(policy: Policy, smoothing: dict[str, float]) -> torch.Tensor:

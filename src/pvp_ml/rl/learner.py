@@ -11,11 +11,11 @@ import numpy as np
 
 from pvp_ml.cluster.shards import Piece, Shards
 from pvp_ml.errors import UserError
-from pvp_ml.match import FloatArray
 from pvp_ml.rl import win_head
 from pvp_ml.rl.loss import LossWeights
 from pvp_ml.rl.normalize import combine, update
 from pvp_ml.rl.policy.policy import Anchor
+from pvp_ml.rl.rollout import ReturnTerms
 from pvp_ml.rl.schedule.schedule import Constant, Progress
 from pvp_ml.rl.shard_learner import RowStats
 from pvp_ml.rl.trainee import NonFiniteError, Sums, Trainee
@@ -99,17 +99,10 @@ class Learning:
     def learn(self, progress: Progress) -> dict[str, dict[str, float]]:
         """Every trainee learns from the last rollout; returns its metrics."""
         trainees = list(self.trainees.values())
-        gamma = np.array([t.config.gamma.at(progress) for t in trainees], np.float32)
-        lam = np.array([t.config.gae_lambda.at(progress) for t in trainees], np.float32)
         novelty = np.array([t.config.novelty_coef.at(progress) for t in trainees], np.float32)
         if novelty.any():
             self.shards.add_novelty(novelty)
-        moments = self.shards.reward_moments(gamma)
-        scale: FloatArray = np.array(
-            [t.reward_scale(reduce(combine, [shard[k] for shard in moments])) for k, t in enumerate(trainees)],
-            np.float32,
-        )
-        facts = self.shards.finish(scale, gamma, lam)
+        facts = self.shards.finish(self._return_terms(trainees, progress), progress.rollouts)
         metrics = {}
         for k, trainee in enumerate(trainees):
             try:
@@ -126,10 +119,38 @@ class Learning:
         self.shards.refresh()
         return metrics
 
+    def _return_terms(self, trainees: list[Trainee], progress: Progress) -> ReturnTerms:
+        """γ, λ, scale and limit of every trainee's rewards; the scale knows this rollout."""
+        gamma = np.array([t.config.gamma.at(progress) for t in trainees], np.float32)
+        lam = np.array([t.config.gae_lambda.at(progress) for t in trainees], np.float32)
+        moments = self.shards.reward_moments(gamma)
+        for trainee in trainees:
+            if trainee.looking > self._forming(trainee, progress):
+                trainee.forget_rewards(trainee.looking)
+        scale = [t.reward_scale(reduce(combine, [shard[k] for shard in moments])) for k, t in enumerate(trainees)]
+        limit = [t.reward_limit(progress) for t in trainees]
+        return ReturnTerms(gamma, lam, np.array(scale, np.float32), np.array(limit, np.float32))
+
     def restart(self, name: str, source: str) -> None:
-        """A trainee becomes a copy of another, with a fresh optimiser."""
+        """A trainee becomes a copy of another, with a fresh optimiser and nothing that pulls it back."""
         self.trainees[name].become(self.trainees[source])
+        copy_policy(self.trainees[name], self.shards.memories[list(self.trainees).index(name)].anchors["magnet"])
         self.shards.refresh()
+
+    def forget_rewards(self, progress: Progress) -> None:
+        """What is rewarded has changed: let returns form, measure them for as long again, then learn.
+
+        The critic speaks in units of the reward scale. A scale taken from the first steps of new matches, or still that
+        of the old rewards, would make everything that it says wrong at once.
+        """
+        self.shards.forget_returns()
+        for trainee in self.trainees.values():
+            trainee.forget_rewards(look=2 * self._forming(trainee, progress))
+
+    def _forming(self, trainee: Trainee, progress: Progress) -> int:
+        """Rollouts until a discounted return has its full size: the discount's reach, at most a match."""
+        reach = 1.0 / max(1.0 - trainee.config.gamma.at(progress), 1e-9)
+        return math.ceil(round(min(reach, self.shards.spec.max_steps) / trainee.config.n_steps, 6))
 
     def recover(self, ranks: list[int]) -> None:
         """Start new shards for lost ones, and forget what was begun."""
@@ -139,7 +160,12 @@ class Learning:
 
     def _learn_one(self, trainee: Trainee, index: int, facts: list[RowStats], progress: Progress) -> dict[str, float]:
         rows = sum(fact.rows for fact in facts)
+        if progress.rollouts == 0:
+            copy_policy(trainee, self.shards.memories[index].anchors["magnet"])
         metrics = {"ppo/rows": float(rows)}
+        if math.isfinite(trainee.reward_limit(progress)):
+            cut, steps = (sum(fact.limited[i] for fact in facts) for i in (0, 1))
+            metrics["ppo/reward_limited"] = cut / max(1, steps)
         if rows and not self._only_looks(trainee):
             mean, deviation = _mean_deviation(rows, [fact.advantage for fact in facts])
             if not trainee.config.normalize_advantages:
@@ -151,12 +177,16 @@ class Learning:
             _, spread = _mean_deviation(rows, [fact.returns for fact in facts])
             metrics["ppo/explained_variance"] = 1.0 - residual**2 / spread**2 if spread > 1e-8 else math.nan
         self._update_statistics(trainee, facts)
+        trainee.looking = max(0, trainee.looking - 1)
         self._refresh_magnet(trainee, index, progress)
         return metrics
 
     def _only_looks(self, trainee: Trainee) -> bool:
-        """The first rollout only gathers statistics: its rows were acted on observations of unknown scale."""
-        return trainee.config.normalize_observations and trainee.policy.normalizer["obs/count"][0] < 1.0
+        """Statistics come first: of the first rollout, whose rows were acted on observations of unknown scale, and of
+        those after a change of what is rewarded.
+        """
+        is_blind = trainee.config.normalize_observations and trainee.policy.normalizer["obs/count"][0] < 1.0
+        return is_blind or trainee.looking > 0
 
     def _update_statistics(self, trainee: Trainee, facts: list[RowStats]) -> None:
         statistics = trainee.policy.normalizer
@@ -168,8 +198,10 @@ class Learning:
             update(statistics, "pick", reduce(combine, [fact.picks for fact in facts]))
 
     def _refresh_magnet(self, trainee: Trainee, index: int, progress: Progress) -> None:
+        """Copy the policy when it is time, and as long as nothing is pulled: a magnet begins as the policy itself."""
         every = trainee.config.magnet.refresh
-        if progress.rollouts == 0 or (every and (progress.rollouts + 1) % every == 0):
+        is_idle = LossWeights.at(trainee.config, trainee.heads, progress).magnet == 0.0
+        if is_idle or progress.rollouts == 0 or (every and (progress.rollouts + 1) % every == 0):
             copy_policy(trainee, self.shards.memories[index].anchors["magnet"])
 
 

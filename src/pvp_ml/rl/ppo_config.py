@@ -57,6 +57,9 @@ class PpoConfig(BaseModel):
     entropy_coef: NonNegative = Field(Constant(0.01), description="weight of the entropy bonus, summed over heads")
     entropy_by_head: dict[str, NonNegative] = Field({}, description="head → its own entropy weight")
     max_grad_norm: Positive = Field(Constant(0.5), description="largest norm of a gradient step")
+    clip_apart: bool = Field(
+        False, description="limit the norms of the actor's and the critic's gradients apart, not of both together"
+    )
     target_kl: Positive | None = Field(None, description="stop a rollout's epochs once the KL estimate passes it")
     gradient_accumulation: Annotated[int, Field(ge=1)] = Field(1, description="minibatches per optimiser step")
     sequence_length: Annotated[int, Field(ge=1, le=4096)] = Field(
@@ -66,6 +69,9 @@ class PpoConfig(BaseModel):
     adam_epsilon: Annotated[float, Field(gt=0)] = Field(1e-5, description="ε of Adam")
     normalize_observations: bool = Field(True, description="running mean and variance per feature")
     normalize_rewards: bool = Field(True, description="divide by the running root mean square of discounted returns")
+    reward_limit: Positive | None = Field(
+        Constant(5.0), description="limit of a step's reward once it is normalised; empty = none"
+    )
     normalize_advantages: bool = Field(True, description="over the whole rollout")
     critic_warmup: Annotated[int, Field(ge=0)] = Field(0, description="first rollouts in which only the critic learns")
     win_coef: NonNegative = Field(Constant(0.1), description="weight of the win head's cross entropy")

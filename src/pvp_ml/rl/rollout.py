@@ -49,6 +49,23 @@ class Finals:
 
 
 @dataclass(frozen=True, slots=True)
+class ReturnTerms:
+    """How returns are made of rewards, each an array over trainees: γ, λ, what rewards are multiplied by, and the limit
+    of a step's reward after that (infinite = none).
+    """
+
+    gamma: FloatArray
+    lam: FloatArray
+    scale: FloatArray
+    limit: FloatArray
+
+    @classmethod
+    def of(cls, gamma: float, lam: float, scale: float = 1.0, limit: float = np.inf) -> ReturnTerms:
+        """Terms of a single trainee."""
+        return cls(*(np.array([x], np.float32) for x in (gamma, lam, scale, limit)))
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
     """One trainee's training rows, as indexes into the flattened rollout, with what learning needs per row."""
 
@@ -112,12 +129,19 @@ class Rollout:
         self.owner[0] = self.seated[0] = NOBODY
         self.reward[0] = 0.0
 
-    def advantages(self, scale: FloatArray, gamma: FloatArray, lam: FloatArray) -> None:
-        """Generalised advantages of all lanes; each trainee has its own reward scale, γ and λ ([trainees])."""
-        wide_scale, wide_gamma, wide_lam = (x.astype(np.float64) for x in (scale, gamma, lam))
+    def played(self) -> npt.NDArray[np.int8]:
+        """[T,M,S] who held the seat in the steps 1…T of this rollout; NOBODY beyond a match's present length, where
+        rows of an earlier rollout still stand.
+        """
+        is_now = np.arange(1, self.shape.steps + 1)[:, None] < self.length
+        return np.where(is_now[:, :, None], self.seated[1:-1], np.int8(NOBODY))
+
+    def advantages(self, terms: ReturnTerms) -> None:
+        """Generalised advantages of all lanes."""
+        scale, limit, gamma, lam = (x.astype(np.float64) for x in (terms.scale, terms.limit, terms.gamma, terms.lam))
         lane_advantages(
-            self.length, self.owner, self.seated, self.value, self.reward, self.end, self.final_value, wide_scale,
-            wide_gamma, wide_gamma * wide_lam, self._advantage, self._state, self._collected,
+            self.length, self.owner, self.seated, self.value, self.reward, self.end, self.final_value, scale, limit,
+            gamma, gamma * lam, self._advantage, self._state, self._collected,
         )  # fmt: skip
 
     def rows(self, owner: int) -> Rows:

@@ -6,6 +6,7 @@ rollout that came over the network.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,7 @@ from pvp_ml.rl.normalize import Moments, moments
 from pvp_ml.rl.novelty import add_novelty
 from pvp_ml.rl.policy.policy import Anchor, Policy
 from pvp_ml.rl.policy.sequences import Cuts, Sequences, cut, gather
-from pvp_ml.rl.rollout import Rollout, Rows
+from pvp_ml.rl.rollout import ReturnTerms, Rollout, Rows
 
 MAX_CORRECTION = 2.0
 """Largest weight of a row that an older policy acted."""
@@ -30,8 +31,9 @@ MAX_CORRECTION = 2.0
 CORRECTION_ROWS = 4096
 """Rows, or sequences of a memory, whose log-probabilities are computed again at once."""
 
-STATISTICS_STRIDE = 4
-"""Every how many rows observation statistics are taken: neighbouring rows are nearly the same."""
+STATISTICS_SHARE = 0.25
+"""Share of rows from which observation statistics are taken: neighbouring rows are nearly the same."""
+_STATISTICS_CHANNEL = 7003
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class RowStats:
     obs: Moments
     privileged: Moments
     picks: Moments
+    limited: tuple[int, int]  # steps whose reward was cut, all steps of its seats
     ended: tuple[float, float] = (0.0, 0.0)  # matches that the win head learns the result of, sum of their decisions
 
 
@@ -99,15 +102,19 @@ class ShardLearner:
         discounted_returns(
             1, rollout.length, rollout.seated, rollout.reward, rollout.end, gamma, self.running, self._returns
         )
-        seated = rollout.seated[1:-1]
+        seated = rollout.played()
         return [moments(self._returns[1:][seated == k][:, None]) for k in range(len(self._order))]
 
-    def finish(self, scale: FloatArray, gamma: FloatArray, lam: FloatArray) -> list[RowStats]:
-        """Advantages of all rows; per trainee a reward scale, γ and λ."""
-        self.rollout.advantages(scale, gamma, lam)
-        return [self._facts(share, k) for k, share in enumerate(self.shares.values())]
+    def forget_returns(self) -> None:
+        """What was collected so far in running matches was paid for something else."""
+        self.running[:] = 0.0
 
-    def _facts(self, share: ShardTrainee, k: int) -> RowStats:
+    def finish(self, terms: ReturnTerms, clock: int = 0) -> list[RowStats]:
+        """Advantages of all rows; `clock` is the rollout's number."""
+        self.rollout.advantages(terms)
+        return [self._facts(share, k, terms, clock) for k, share in enumerate(self.shares.values())]
+
+    def _facts(self, share: ShardTrainee, k: int, terms: ReturnTerms, clock: int) -> RowStats:
         rollout = self.rollout
         rows = share.rows = rollout.rows(k)
         share.log_prob = share.correction = None
@@ -115,7 +122,8 @@ class ShardLearner:
         if network.memory:
             share.cuts = cut(rows.index, rollout.end, rollout.shape.seats, share.config.sequence_length)
         ended = self._lessons(share, k) if network.win_head else (0.0, 0.0)
-        picked = rows.index[::STATISTICS_STRIDE]
+        paid = np.abs(rollout.reward[1:][rollout.played() == k]) * terms.scale[k]
+        picked = self._sample(rows.index, k, clock)
         return RowStats(
             rows=len(rows.index),
             advantage=_sums(rows.advantage),
@@ -123,6 +131,7 @@ class ShardLearner:
             obs=moments(rollout.flat("obs")[picked]),
             privileged=moments(rollout.flat("privileged")[picked]),
             picks=self._pick_moments(share, picked),
+            limited=(int((paid > terms.limit[k]).sum()), len(paid)),
             ended=ended,
         )
 
@@ -146,6 +155,12 @@ class ShardLearner:
         obs = torch.from_numpy(self.rollout.flat("obs")[index])
         past = self.rollout.flat("past")
         return torch.cat([obs, torch.from_numpy(past[index])], dim=1) if past.shape[1] else obs
+
+    def _sample(self, index: npt.NDArray[np.int64], k: int, clock: int) -> npt.NDArray[np.int64]:
+        """A share of the rows, drawn anew for every rollout: a fixed stride would meet the same seats and matches."""
+        rng = np.random.default_rng(scramble(self._seed, _STATISTICS_CHANNEL, self.rank, clock, k))
+        count = math.ceil(STATISTICS_SHARE * len(index))
+        return index[np.sort(rng.choice(len(index), count, replace=False))]
 
     def _pick_moments(self, share: ShardTrainee, picked: npt.NDArray[np.int64]) -> Moments:
         if share.policy.network.heads != "mlp":

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from pvp_ml.errors import UserError
 from pvp_ml.model.actor import EPSILON, Array
 from pvp_ml.rl.loss import SUMS, LossWeights, PpoConfig
 from pvp_ml.rl.normalize import Moments, update
+from pvp_ml.rl.optimizer import FlatAdam, clip_gradient
 from pvp_ml.rl.policy.policy import Policy
 from pvp_ml.rl.schedule.schedule import Progress
 
@@ -63,15 +63,9 @@ class Trainee:
         }
         self.updates = 0
         self.skipped = 0
+        self.looking = 0  # rollouts left in which rewards are only measured
         self._bad_in_a_row = 0
-        self._frozen = frozen_slices(policy, config.freeze)
-        split = policy.critic_start
-        self._parts = [torch.nn.Parameter(policy.flat[:split]), torch.nn.Parameter(policy.flat[split:])]
-        for part, gradient in zip(self._parts, (self.gradient[:split], self.gradient[split:]), strict=True):
-            part.grad = gradient
-        self._adam = torch.optim.Adam(
-            [{"params": [part]} for part in self._parts], lr=0.0, eps=config.adam_epsilon, fused=True
-        )
+        self._adam = FlatAdam(policy, self.gradient, config.freeze, config.adam_epsilon)
 
     def reward_scale(self, batch: Moments) -> float:
         """Fold the rollout's discounted returns into the statistic; returns what rewards are multiplied by."""
@@ -82,8 +76,14 @@ class Trainee:
         size = math.sqrt(var + mean * mean)  # about zero, not about the mean: a constant reward keeps a finite scale
         return 1.0 / size if size > SMALLEST_RETURN else 1.0
 
-    def forget_rewards(self) -> None:
-        """Measure the size of returns anew: what is rewarded has changed."""
+    def reward_limit(self, progress: Progress) -> float:
+        """Limit of a step's normalised reward; infinite where rewards are taken as they are."""
+        limit = self.config.reward_limit
+        return limit.at(progress) if limit is not None and self.config.normalize_rewards else math.inf
+
+    def forget_rewards(self, look: int = 0) -> None:
+        """Measure the size of returns anew, in the next `look` rollouts without learning from them."""
+        self.looking = look
         for part, value in (("mean", 0.0), ("var", 1.0), ("count", EPSILON)):
             self.reward_statistics[f"reward/{part}"][0] = value
 
@@ -93,14 +93,13 @@ class Trainee:
         weights = LossWeights.at(config, self.heads, progress)
         rate = config.learning_rate.at(progress)
         critic_rate = rate if config.critic_learning_rate is None else config.critic_learning_rate.at(progress)
-        for group, value in zip(self._adam.param_groups, (rate, critic_rate), strict=True):
-            group["lr"] = value
-        self._teach_actor(weights.policy > 0.0)
+        self._adam.set_rates(rate, critic_rate)
+        self._adam.teach(actor=weights.policy > 0.0)
         limit = config.max_grad_norm.at(progress)
         target = config.target_kl.at(progress) if config.target_kl else math.inf
         parts = max(1, round(source.rows / config.batch_size))
         total = np.zeros(len(SUMS) + len(self.heads))
-        norms: list[float] = []
+        norms: list[tuple[float, float, float]] = []
         epochs = 0
         for epoch in range(config.n_epochs):
             epoch_sums = np.zeros_like(total)
@@ -118,22 +117,13 @@ class Trainee:
                 break
         return self._metrics(total, norms, epochs, rate)
 
-    def _teach_actor(self, teach: bool) -> None:
-        """While only the critic learns, the optimiser does not even see the actor: its moments stay untouched."""
-        self._parts[0].grad = self.gradient[: self.policy.critic_start] if teach else None
-
-    def _step(self, rows: float, limit: float) -> float:
-        """Mean, clip, check, apply, clear. A gradient that is not finite is skipped and counted."""
-        for frozen in self._frozen:
-            self.gradient[frozen] = 0.0
-        if self._parts[0].grad is None:
-            self.gradient[: self.policy.critic_start] = 0.0
+    def _step(self, rows: float, limit: float) -> tuple[float, float, float]:
+        """Mean, clip, check, apply, clear; returns the norms: all, actor, critic. What is not finite is skipped."""
+        self._adam.drop_unused()
         self.gradient /= max(1.0, rows)
-        norm = float(torch.linalg.vector_norm(self.gradient))
-        if math.isfinite(norm):
+        norms = clip_gradient(self.gradient, self.policy.critic_start, limit, self.config.clip_apart)
+        if math.isfinite(norms[0]):
             self._bad_in_a_row = 0
-            if norm > limit:
-                self.gradient *= limit / norm
             self._adam.step()
             self.updates += 1
         else:
@@ -146,7 +136,7 @@ class Trainee:
                 f"trainee '{self.name}': {MAX_BAD_STEPS} updates in a row had no finite gradient", facts
             )
         self.gradient.zero_()
-        return norm
+        return norms
 
     def _diagnose(self) -> dict[str, Any]:
         """What the last gradient looked like, tensor by tensor."""
@@ -168,16 +158,21 @@ class Trainee:
             "smallest_obs_variance": float(self.policy.normalizer["obs/var"].min(initial=np.inf)),
         }
 
-    def _metrics(self, total: Sums, norms: list[float], epochs: int, rate: float) -> dict[str, float]:
+    def _metrics(
+        self, total: Sums, norms: list[tuple[float, float, float]], epochs: int, rate: float
+    ) -> dict[str, float]:
         mean = dict(zip(SUMS, total / max(1.0, total[0]), strict=False))
-        finite = [norm for norm in norms if math.isfinite(norm)]
+        finite = [each for each in norms if math.isfinite(each[0])]
+        norm, actor_norm, critic_norm = np.mean(finite, axis=0) if finite else (math.nan,) * 3
         metrics = {
             "ppo/policy_loss": mean["policy"],
             "ppo/value_loss": mean["value"],
             "ppo/approx_kl": mean["kl"],
             "ppo/clip_fraction": mean["clipped"],
             "ppo/entropy": mean["entropy"],
-            "ppo/grad_norm": float(np.mean(finite)) if finite else math.nan,
+            "ppo/grad_norm": norm,
+            "ppo/grad_norm_actor": actor_norm,
+            "ppo/grad_norm_critic": critic_norm,
             "ppo/learning_rate": rate,
             "ppo/epochs": float(epochs),
             "ppo/skipped_updates": float(self.skipped),
@@ -200,44 +195,20 @@ class Trainee:
         ):
             for key, array in mine.items():
                 array[:] = theirs[key]
-        self._adam.state.clear()
+        self._adam.forget()
         self._bad_in_a_row = 0
         self.gradient.zero_()
 
     def state(self) -> dict[str, Array]:
         """Everything besides the weights and observation statistics that the next update depends on."""
         state: dict[str, Array] = dict(self.reward_statistics)
-        state["counters"] = np.array([self.updates, self.skipped, self._bad_in_a_row], np.int64)
-        for name, part in zip(("actor", "critic"), self._parts, strict=True):
-            for key, value in self._adam.state.get(part, {}).items():
-                state[f"adam/{name}/{key}"] = value.detach().cpu().numpy().reshape(-1).copy()
-        return state
+        state["counters"] = np.array([self.updates, self.skipped, self._bad_in_a_row, self.looking], np.int64)
+        return state | self._adam.state()
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Continue from `state`."""
         for key, array in self.reward_statistics.items():
             array[:] = state[key]
-        self.updates, self.skipped, self._bad_in_a_row = (int(n) for n in state["counters"])
-        for name, part in zip(("actor", "critic"), self._parts, strict=True):
-            kept: dict[str, Any] = {}
-            for key in ("step", "exp_avg", "exp_avg_sq"):
-                if f"adam/{name}/{key}" in state:
-                    tensor = torch.as_tensor(state[f"adam/{name}/{key}"].copy(), device=part.device)
-                    kept[key] = tensor[0] if key == "step" else tensor
-            if kept:
-                self._adam.state[part] = kept
-
-
-def frozen_slices(policy: Policy, prefixes: tuple[str, ...]) -> list[slice]:
-    """Parts of the flat weights whose names begin so; a prefix that fits nothing is a mistake."""
-    slices, start = [], 0
-    for name, shape in policy.shapes.items():
-        size = int(np.prod(shape))
-        if name.startswith(prefixes):
-            slices.append(slice(start, start + size))
-        start += size
-    for prefix in prefixes:
-        if not any(name.startswith(prefix) for name in policy.shapes):
-            known = sorted({name.split("/")[0] for name in policy.shapes})
-            raise UserError(f"ppo.freeze: no tensor's name begins with '{prefix}'", f"they begin: {', '.join(known)}")
-    return slices
+        counters = (*state["counters"], 0)[:4]  # checkpoints of 0.1 have no fourth
+        self.updates, self.skipped, self._bad_in_a_row, self.looking = (int(n) for n in counters)
+        self._adam.restore(state)

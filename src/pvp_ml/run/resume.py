@@ -19,6 +19,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.model.actor import Array
 from pvp_ml.model.bundle import read_bundle
 from pvp_ml.model.network_config import is_critic
+from pvp_ml.rl.rewards import RewardConfig
 from pvp_ml.rl.trainee import Trainee
 from pvp_ml.run.config.schema import Config
 from pvp_ml.run.store.run_store import Checkpoint, RunStore, load
@@ -68,6 +69,14 @@ def differences(files: Mapping[str, bytes], config: Config) -> list[str]:
             if before.get(key) != after.get(key)
         ]
     return changed
+
+
+def is_rewarded_otherwise(files: Mapping[str, bytes], config: Config) -> bool:
+    """Whether a checkpoint's rewards were others than this configuration's; what cannot be read counts as the same."""
+    try:
+        return RewardConfig.model_validate(json.loads(files["config.json"])["reward"]) != config.reward
+    except (KeyError, ValueError):
+        return False
 
 
 def warm_start(trainee: Trainee, start: Start) -> list[str]:

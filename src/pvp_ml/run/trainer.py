@@ -27,7 +27,7 @@ from pvp_ml.run.conditions import holds
 from pvp_ml.run.config.schema import Config
 from pvp_ml.run.placement import blueprint as blueprint
 from pvp_ml.run.placement import measure, open_shards
-from pvp_ml.run.resume import Start, differences, find_checkpoint, warm_start
+from pvp_ml.run.resume import Start, differences, find_checkpoint, is_rewarded_otherwise, warm_start
 from pvp_ml.run.store.checkpoint import pack, read_extra, unpack
 from pvp_ml.run.store.disk_budget import is_within
 from pvp_ml.run.store.milestones import free_label, notes
@@ -126,6 +126,8 @@ class Run:
                 "use its own config.yml, another --name, or --warm-start",
             )
         progress, self.seconds = unpack(self.learning, checkpoint.files)
+        if is_rewarded_otherwise(checkpoint.files, self.config):
+            self.learning.forget_rewards(progress)
         self.progress = self._before = replace(progress, total_steps=self.config.run.total_steps)
         self.results = {name: MatchResult(**row) for name, row in extra["results"].items()}
         self.competition.restore(extra["competition"])
@@ -215,8 +217,7 @@ class Run:
         self._set_up(self.phase + 1)
         unpack(self.learning, files, with_matches=False)
         if self.config.reward != rewarded:
-            for trainee in self.learning.trainees.values():
-                trainee.forget_rewards()
+            self.learning.forget_rewards(self.progress)
         self.competition.restore(read_extra(files)["competition"])
         self._phase_since = self.progress.steps
         log.info("phase '%s' is over after %d steps; now '%s'", phase.name, steps, phases[self.phase].name)

@@ -22,13 +22,13 @@ from pvp_ml.selfplay.exploiters import Hunt
 from pvp_ml.selfplay.league import Entry, Kind, League
 from pvp_ml.selfplay.matchmaking import Matchmaker, SelfPlayConfig
 from pvp_ml.selfplay.members import MemberFolder
-from pvp_ml.selfplay.plans import LineupMix
+from pvp_ml.selfplay.plans import LineupMix, stream_seed
 from pvp_ml.selfplay.ratings import SequentialTest
 from pvp_ml.spec import GameSpec
 
 log = logging.getLogger(__name__)
 
-TEST_CHUNK, TEST_MOST = 100, 800
+TEST_CHUNK, TEST_MOST = 100, 2000
 """Matches per look and in all when a candidate is tested against the frozen opponent."""
 
 
@@ -60,9 +60,9 @@ class Competition:
         self.league.record(outcomes, self._spec.teams)
         for outcome in outcomes:
             if not outcome.fault and self.hunts:
-                for seat, occupant in enumerate(outcome.plan.lineup):
-                    if isinstance(occupant, Live) and occupant.trainee in self.hunts:
-                        self.hunts[occupant.trainee].add(outcome.result[seat])
+                seats = {who.trainee: s for s, who in enumerate(outcome.plan.lineup) if isinstance(who, Live)}
+                for name in self.hunts.keys() & seats.keys():  # once a match, however many seats it holds
+                    self.hunts[name].add(outcome.result[seats[name]])
 
     def join(self, bundle: Bundle, name: str, kind: Kind, steps: int) -> str:
         """A policy becomes a member; returns its hash."""
@@ -78,7 +78,7 @@ class Competition:
             frozen = self.league.of_kind("frozen")
             if not frozen:
                 self.join(bundle, f"frozen-{steps}", "frozen", steps)
-            elif self._is_stronger(bundle, frozen[-1], build):
+            elif self._is_stronger(bundle, frozen[-1], steps, build):
                 self.league.members = [m for m in self.league.members if m.kind != "frozen"]
                 self.join(bundle, f"frozen-{steps}", "frozen", steps)
                 log.info("the frozen opponent is now the policy of step %d", steps)
@@ -90,6 +90,7 @@ class Competition:
     def restart_hunt(self, name: str, steps: int) -> None:
         """An exploiter starts afresh."""
         self.hunts[name] = Hunt(since=steps)
+        self.league.forget_form(name)
 
     def state(self) -> dict[str, Any]:
         """JSON of the league and the hunts."""
@@ -146,15 +147,18 @@ class Competition:
         if not found:
             log.warning("run '%s' has no usable model yet", run)
 
-    def _is_stronger(self, bundle: Bundle, frozen: Entry, build: Callable[[int], VecGame | AsyncVecGame]) -> bool:
-        """Wald's sequential test, at most TEST_MOST matches; undecided means no."""
+    def _is_stronger(
+        self, bundle: Bundle, frozen: Entry, steps: int, build: Callable[[int], VecGame | AsyncVecGame]
+    ) -> bool:
+        """Wald's sequential test, at most TEST_MOST matches, others at every step of the run; undecided means no."""
         test = SequentialTest()
         candidate = Contestant.of_bundle("candidate", bundle)
         against = Contestant.of_bundle(frozen.name, self.members.read(frozen.content_hash))
         for look in range(TEST_MOST // TEST_CHUNK):
             game = build(min(TEST_CHUNK, 128))
+            seed = stream_seed("frozen", self._seed, steps, look)
             try:
-                total = evaluate(game, candidate, against, TEST_CHUNK, scramble(self._seed, 7002, look)).total
+                total = evaluate(game, candidate, against, TEST_CHUNK, seed).total
             finally:
                 game.close()
             for points, count in ((1.0, total.wins), (0.5, total.ties), (0.0, total.losses)):

@@ -15,14 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml import data_files, players
-from pvp_ml.chance import scramble
 from pvp_ml.compiled.kernels import row_keys
 from pvp_ml.errors import UserError
 from pvp_ml.match import IDLE, RESTING, AsyncVecGame, Bot, External, MatchPlan, StepBuffers, VecGame
 from pvp_ml.model.bundle import Bundle, model_name, read_bundle
 from pvp_ml.players import BundlePlayer, Player
 from pvp_ml.selfplay.figures import FigureSums
-from pvp_ml.selfplay.plans import seat_teams
+from pvp_ml.selfplay.plans import seat_teams, stream_seed
 from pvp_ml.selfplay.tally import Evaluation, SignalFolds, Tally
 from pvp_ml.spec import Figure, GameSpec
 
@@ -83,14 +82,25 @@ def evaluate(game: VecGame | AsyncVecGame, first: Contestant, second: Contestant
     if matches < 1:
         raise UserError(f"matches is {matches}", "play at least 1")
     plans = make_plans(spec, (first, second), matches, seed, names)
-    table = _Table(spec, game.matches, plans, (first, second), figures)
+    return play_plans(game, (first, second), plans, seed, progress, figures)
+
+
+def play_plans(game: VecGame | AsyncVecGame, sides: tuple[Contestant, Contestant], plans: list[MatchPlan], seed: int,
+               progress: Progress | None = None, figures: Sequence[Figure] = ()) -> Evaluation:  # fmt: skip
+    """Play plans of `make_plans`, all or some of them, and report."""
+    table = _Table(game.spec, game.matches, plans, sides, figures)
     game.queue(plans)
     tell = progress or (lambda done, planned: None)
     if hasattr(game, "recv"):
         _play_async(cast(AsyncVecGame, game), table, tell)
     else:
         _play(game, table, tell)
-    return table.report(first.name, second.name, seed, names)
+    return table.report(sides[0].name, sides[1].name, seed, list(dict.fromkeys(plan.scenario for plan in plans)))
+
+
+def seatings(spec: GameSpec) -> int:
+    """Matches in a round: one for every team that the first contestant can be; teams of unequal size stay."""
+    return len(spec.teams) if len({len(team) for team in spec.teams}) == 1 else 1
 
 
 def make_plans(spec: GameSpec, sides: tuple[Contestant, Contestant], matches: int, seed: int,
@@ -98,12 +108,11 @@ def make_plans(spec: GameSpec, sides: tuple[Contestant, Contestant], matches: in
     """Plans in rounds: one seed and scenario a round, one match per seating, the first contestant's team moving on."""
     occupants = [Bot(side.bot) if side.bot else External(str(i)) for i, side in enumerate(sides)]
     lineup = tuple(occupants[_FIRST if spec.team_of(seat) == 0 else _SECOND] for seat in range(spec.seats))
-    turns = len(spec.teams) if len({len(team) for team in spec.teams}) == 1 else 1
+    turns = seatings(spec)
     rounds = -(-matches // turns)
+    seeds = [stream_seed("evaluation", seed, r) for r in range(rounds)]
     return [
-        MatchPlan(
-            r * turns + turn, scramble(seed, r), seat_teams(spec.teams, lineup, turn), scenarios[r % len(scenarios)]
-        )
+        MatchPlan(r * turns + turn, seeds[r], seat_teams(spec.teams, lineup, turn), scenarios[r % len(scenarios)])
         for r in range(rounds)
         for turn in range(turns)
     ]
@@ -262,8 +271,7 @@ class _Table:
 
     def _sides(self, plan: MatchPlan) -> list[int]:
         """Seat → contestant, bots included: seatings follow each other serial by serial."""
-        turns = len(self._spec.teams) if len({len(team) for team in self._spec.teams}) == 1 else 1
-        turn = plan.serial % turns
+        turn = plan.serial % seatings(self._spec)
         return [
             _FIRST if (self._spec.team_of(seat) + turn) % len(self._spec.teams) == 0 else _SECOND
             for seat in range(self._spec.seats)

@@ -24,6 +24,8 @@ Kind = Literal["past", "exploiter", "target", "latest", "frozen"]
 Weighting = Literal["hard", "even", "linear"]
 MAIN = "main"
 RAREST = 0.01
+FORM_MATCHES = 200.0
+"""So many matches back a result counts 1/e in a player's form: who was beaten long ago may be hard by now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,23 @@ class Score:
         return (self.points + 0.5 * prior) / (self.matches + prior)
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Points of one player against another, later matches counting more; `matches` never exceeds FORM_MATCHES."""
+
+    points: float = 0.0
+    matches: float = 0.0
+
+    def after(self, points: float) -> Form:
+        """With one match more."""
+        kept = 1.0 - 1.0 / FORM_MATCHES
+        return Form(kept * self.points + points, kept * self.matches + 1.0)
+
+    def rate(self, prior: float = 1.0) -> float:
+        """Share of points, drawn towards ½ by `prior` matches."""
+        return (self.points + 0.5 * prior) / (self.matches + prior)
+
+
 @dataclass(slots=True)
 class League:
     """Members, their qualities, all results, and online ratings of everybody that was met."""
@@ -75,6 +94,7 @@ class League:
     payoff: dict[str, dict[str, Score]] = field(default_factory=dict)
     ratings: dict[str, Belief] = field(default_factory=dict)
     rating_system: RatingSystem = "openskill"
+    forms: dict[str, dict[str, Form]] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:
         """Take a member in at the highest quality; the same policy twice is taken once.
@@ -121,11 +141,11 @@ class League:
         return np.asarray(weight / weight.sum()) if len(weight) else weight
 
     def pfsp_chances(self, weighting: Weighting, player: str = MAIN, floor: float = 0.02) -> npt.NDArray[np.float64]:
-        """Chances by how the player fares: hard (1−w)², even w(1−w), linear 1−w; nobody falls below `floor`/N."""
+        """Chances by how the player fares of late: hard (1−w)², even w(1−w), linear 1−w; nobody below `floor`/N."""
         members = self.of_kind("past", "exploiter")
         if not members:
             return np.zeros(0)
-        wins = np.array([self.score(player, m.key).rate() for m in members])
+        wins = np.array([self.form(player, m.key).rate() for m in members])
         raw = {"hard": (1.0 - wins) ** 2, "even": wins * (1.0 - wins), "linear": 1.0 - wins}[weighting] + 1e-9
         return np.asarray((1.0 - floor) * raw / raw.sum() + floor / len(members))
 
@@ -134,6 +154,14 @@ class League:
     def score(self, first: str, second: str) -> Score:
         """Results of the first player against the second."""
         return self.payoff.get(first, {}).get(second) or Score()
+
+    def form(self, first: str, second: str) -> Form:
+        """How the first player has fared against the second of late."""
+        return self.forms.get(first, {}).get(second) or Form()
+
+    def forget_form(self, player: str) -> None:
+        """The player starts afresh: how it fared before says nothing any more. Results stay in the table."""
+        self.forms.pop(player, None)
 
     def record(self, outcomes: Iterable[Outcome], teams: tuple[tuple[int, ...], ...]) -> None:
         """Book finished matches: payoff, ratings, qualities. Void ones, and matches against oneself, change nothing.
@@ -156,6 +184,7 @@ class League:
             score.wins += made == 1.0
             score.ties += made == 0.5
             score.losses += made == 0.0
+            self.forms.setdefault(a, {})[b] = self.form(a, b).after(made)
         beliefs = rate_match(self.belief(first), self.belief(second), points, self.rating_system)
         self.ratings[first], self.ratings[second] = beliefs
         if MAIN in (first, second) and points == (1.0 if first == MAIN else 0.0):
@@ -197,19 +226,36 @@ class League:
             "payoff": {a: {b: [s.wins, s.ties, s.losses] for b, s in row.items()} for a, row in self.payoff.items()},
             "ratings": {key: [belief.mu, belief.sigma] for key, belief in self.ratings.items()},
             "rating_system": self.rating_system,
+            "forms": {a: {b: [f.points, f.matches] for b, f in row.items()} for a, row in self.forms.items()},
         }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> League:
         """Read what `to_json` wrote."""
+        payoff = {a: {b: Score(*s) for b, s in row.items()} for a, row in data["payoff"].items()}
+        forms = (
+            {a: {b: Form(*f) for b, f in row.items()} for a, row in data["forms"].items()}
+            if "forms" in data
+            else {
+                a: {b: _form_of(score) for b, score in row.items()}
+                for a, row in payoff.items()  # older leagues
+            }
+        )
         return cls(
             size=data["size"],
             learning_rate=data["learning_rate"],
             members=[Entry(**member) for member in data["members"]],
-            payoff={a: {b: Score(*s) for b, s in row.items()} for a, row in data["payoff"].items()},
+            payoff=payoff,
             ratings={key: Belief(*belief) for key, belief in data["ratings"].items()},
             rating_system=data.get("rating_system", "openskill"),  # older leagues had no choice
+            forms=forms,
         )
+
+
+def _form_of(score: Score) -> Form:
+    """The form that a table of results suggests, when nothing says what was late in it."""
+    kept = min(1.0, FORM_MATCHES / max(1, score.matches))
+    return Form(kept * score.points, kept * score.matches)
 
 
 def player_key(occupant: Occupant) -> str:

@@ -116,7 +116,7 @@ class Matchmaker:
         hunting = 0.0
         for name, exploiter in self.config.exploiters.items():
             share = exploiter.share.at(progress)
-            met = self._hunted(league, exploiter)
+            met = self._hunted(name, league, exploiter)
             if share > 0.0 and met:
                 hunting += share
                 lineups += [(share * chance, self._seat(Live(name), member)) for chance, member in met]
@@ -141,8 +141,7 @@ class Matchmaker:
         if name == "self":
             return [(1.0, Live(MAIN))]
         if name not in LEAGUE_KINDS:
-            met = opponent(self.spec, name)
-            return [(1.0, replace(met, delay=config.delay.at(progress, rng)) if isinstance(met, Scripted) else met)]
+            return [(1.0, self._script(name, config, progress, rng))]
         if name in ("past", "pfsp"):
             entries = league.of_kind("past", "exploiter")
             chances = league.past_chances() if name == "past" else league.pfsp_chances(config.weighting)
@@ -150,15 +149,23 @@ class Matchmaker:
             kind: Literal["frozen", "target", "latest"] = name  # type: ignore[assignment]
             is_own = kind == "latest" and not config.run
             entries = league.of_kind("past")[-1:] if is_own else league.of_kind(kind)
-            chances = np.full(len(entries), 1.0 / max(1, len(entries)))
+            scripts = [m for m in config.models if _is_scripted(self.spec, m)] if kind == "target" else []
+            chances = np.full(len(entries), 1.0 / max(1, len(entries) + len(scripts)))
         met_members: list[tuple[float, Occupant]] = [
             (float(chance), self._handicapped(entry, config, progress, rng))
             for entry, chance in zip(entries, chances, strict=True)
         ]
         if name == "target":
-            scripts = [opponent(self.spec, m) for m in config.models if _is_scripted(self.spec, m)]
-            met_members += [(1.0 / len(scripts), script) for script in scripts]
+            chance = 1.0 / max(1, len(entries) + len(scripts))
+            met_members += [(chance, self._script(script, config, progress, rng)) for script in scripts]
         return met_members
+
+    def _script(
+        self, name: str, config: OpponentConfig, progress: Progress, rng: np.random.Generator
+    ) -> Bot | Scripted:
+        """A bot or a scripted player; a bot decides inside the game, where no delay reaches it."""
+        met = opponent(self.spec, name)
+        return replace(met, delay=config.delay.at(progress, rng)) if isinstance(met, Scripted) else met
 
     def _handicapped(
         self, entry: Entry, config: OpponentConfig, progress: Progress, rng: np.random.Generator
@@ -166,13 +173,13 @@ class Matchmaker:
         delay, greedy, noise = (s.at(progress, rng) for s in (config.delay, config.greedy, config.noise))
         return Member(entry.content_hash, delay, greedy, noise)
 
-    def _hunted(self, league: League, exploiter: ExploiterConfig) -> list[tuple[float, Occupant]]:
-        """Whom an exploiter plays: the newest snapshot of the main policy, or the whole league, hard ones first."""
+    def _hunted(self, name: str, league: League, exploiter: ExploiterConfig) -> list[tuple[float, Occupant]]:
+        """Whom an exploiter plays: the newest snapshot of the main policy, or all members, hard ones more often."""
         past = league.of_kind("past")
         if exploiter.against == "main":
             return [(1.0, Member(past[-1].content_hash))] if past else []
-        members = league.of_kind("past", "exploiter")
-        return [(1.0 / len(members), Member(entry.content_hash)) for entry in members]
+        members, chances = league.of_kind("past", "exploiter"), league.pfsp_chances("hard", name)
+        return [(float(chance), Member(entry.content_hash)) for entry, chance in zip(members, chances, strict=True)]
 
 
 def opponent(spec: GameSpec, name: str) -> Bot | Scripted:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from pvp_ml.chance import scramble
 from pvp_ml.match import MatchPlan, Occupant
+
+Stream = Literal["evaluation", "frozen", "exploit", "benchmark", "recording"]
+"""What matches are played for besides training."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +24,19 @@ class LineupMix:
     rotate: bool = True
 
 
+def stream_seed(stream: Stream, *numbers: int) -> int:
+    """A seed below 2⁶³ for these numbers, unrelated to what any other stream makes of them.
+
+    Matches of training have `scramble(run seed, serial)`. Whatever measures or records takes its seeds from here, so
+    that it never plays a match that was learned from, even where both begin with the same small number.
+    """
+    name = int.from_bytes(hashlib.blake2b(stream.encode(), digest_size=8).digest(), "big")
+    return scramble(name, *numbers) >> 1
+
+
 @dataclass(slots=True)
 class PlanSource:
-    """Plans for one shard: of all serials it takes every `shards`-th, beginning with its rank."""
+    """Plans of training for one shard: of all serials it takes every `shards`-th, beginning with its rank."""
 
     seed: int
     rank: int

@@ -61,7 +61,7 @@ def elo(first: float, second: float, points: float, k: float = 16.0) -> tuple[fl
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """A fitted rating in Elo points with its 95 % interval."""
+    """A fitted rating in Elo points with its 95 % interval: of the difference to the pinned ones, or to the mean."""
 
     name: str
     rating: float
@@ -75,8 +75,9 @@ def bradley_terry(
 ) -> list[Strength]:
     """Maximum-likelihood strengths of a payoff table: points[i,j] = points that i made against j.
 
-    `pinned` ratings (scripted players as anchors) stay as given; without any, the mean is ANCHOR_RATING. `prior` adds
-    that many drawn matches between every pair that met, which keeps unbeaten players finite.
+    `pinned` ratings (scripted players as anchors) stay as given; without any, the mean is ANCHOR_RATING, and intervals
+    are of differences to the mean: where all of them lie together, no match can tell. `prior` adds that many drawn
+    matches between every pair that met, which keeps unbeaten players finite.
     """
     count = len(names)
     met = (points + points.T) > 0
@@ -104,7 +105,8 @@ def bradley_terry(
     deviation = np.zeros(count)
     if len(free):
         matrix = hessian[np.ix_(free, free)] + 1e-9 * np.eye(len(free))
-        deviation[free] = np.sqrt(np.clip(np.diag(np.linalg.inv(matrix)), 0.0, None))
+        variance = np.diag(np.linalg.inv(matrix)) - (0.0 if fixed.any() else 1.0 / count)  # without the common shift
+        deviation[free] = np.sqrt(np.clip(variance, 0.0, None))
     rating = ANCHOR_RATING + SCALE * theta
     half = 1.96 * SCALE * deviation
     matches = (points + points.T).sum(1)

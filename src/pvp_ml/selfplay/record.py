@@ -9,9 +9,10 @@ import numpy as np
 
 from pvp_ml.errors import UserError
 from pvp_ml.match import AsyncVecGame, BoolArray, FloatArray, IntArray, VecGame
-from pvp_ml.model.recording import MAX_ROWS, Recording, join
+from pvp_ml.model.recording import MAX_ROWS, Recording, stacked
 from pvp_ml.players import KeyArray, Player, SerialArray
-from pvp_ml.selfplay.evaluate import Contestant, Progress, evaluate
+from pvp_ml.selfplay.evaluate import Contestant, Progress, evaluate, make_plans, play_plans, seatings
+from pvp_ml.selfplay.plans import stream_seed
 from pvp_ml.selfplay.tally import Evaluation
 from pvp_ml.spec import GameSpec
 
@@ -57,6 +58,7 @@ class RecordingPlayer:
         self._player = player
         self._advice = advice
         self._seats = spec.seats
+        self._seatings = seatings(spec)
         self._rows: list[tuple[FloatArray, BoolArray, IntArray, SerialArray]] = []
         self._count = 0
 
@@ -84,11 +86,12 @@ class RecordingPlayer:
         return actions
 
     def recording(self) -> Recording:
-        """Everything kept so far."""
+        """Everything kept so far. Matches of one seed count as one: they may have gone the same way."""
         if not self._count:
             raise UserError("the player made no decision that could be recorded", "record more matches")
         obs, mask, actions, lane = (np.concatenate(column) for column in zip(*self._rows, strict=True))
-        return Recording(obs, mask, actions, lane.astype(np.int64))
+        lane = lane.astype(np.int64)
+        return Recording(obs, mask, actions, lane, lane // (self._seats * self._seatings))
 
 
 def record(game: VecGame | AsyncVecGame, demonstrator: Contestant, opponent: Contestant, matches: int, seed: int = 0,
@@ -104,6 +107,7 @@ def record(game: VecGame | AsyncVecGame, demonstrator: Contestant, opponent: Con
         made.append(RecordingPlayer(make(spec), spec))
         return made[-1]
 
+    seed = stream_seed("recording", seed)
     report = evaluate(game, Contestant(demonstrator.name, make=build), opponent, matches, seed, progress=progress)
     return made[0].recording(), report
 
@@ -112,7 +116,8 @@ def record_bot(game: VecGame | AsyncVecGame, bot: str, driver: Contestant | None
                seed: int = 0) -> tuple[Recording, Evaluation]:  # fmt: skip
     """Keep what a bot of the game would decide, while a driver (None: the bot itself) plays the opponent.
 
-    Against the same bot, both seats are kept: every match then teaches twice.
+    Against the same bot, both seats are kept and every seed is played once: with the seats swapped, two players who are
+    the same play the same match again.
     """
     if not hasattr(game, "advise"):
         raise UserError(
@@ -136,5 +141,8 @@ def record_bot(game: VecGame | AsyncVecGame, bot: str, driver: Contestant | None
         raise UserError(f"'{driver.name}' is a bot inside the game and cannot drive", "name a model or a player")
     first = Contestant(driver.name if driver is not None else bot, make=seated(driver))
     second = Contestant(bot, make=seated(None)) if opponent.bot == bot else opponent
-    report = evaluate(game, first, second, matches, seed)
-    return join([player.recording() for player in made]), report
+    seed, turns, scenario = stream_seed("recording", seed), seatings(game.spec), game.spec.scenarios[0].name
+    is_mirror = driver is None and opponent.bot == bot
+    plans = make_plans(game.spec, (first, second), matches * (turns if is_mirror else 1), seed, (scenario,))
+    report = play_plans(game, (first, second), plans[::turns] if is_mirror else plans, seed)
+    return stacked([player.recording() for player in made]), report

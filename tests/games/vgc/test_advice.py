@@ -1,5 +1,7 @@
 """Bots that say what they would do: recorded decisions are those of the bot."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -29,7 +31,8 @@ def test_the_advised_seats_play_as_the_bot_does(build):
 
 def test_against_itself_both_seats_are_kept(build):
     recording, report = record_bot(build(4), "heuristics", None, Contestant("heuristics", bot="heuristics"), 4, seed=1)
-    assert len(np.unique(recording.lane)) == 8 and report.total.score == 0.5
+    assert len(np.unique(recording.lane)) == 8 and len(np.unique(recording.match)) == report.total.matches == 4
+    assert len(np.unique(recording.obs, axis=0)) > 0.95 * len(recording), "no match is recorded twice"
 
 
 def test_a_driver_plays_and_the_bots_decisions_are_kept(build):
@@ -70,7 +73,7 @@ def test_an_unknown_adviser_is_refused(build):
 def test_the_command_records_a_bot(installation, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run(["bc", "record", "vgc", "--bot", "max-power", "--matches", "4", "--env.workers", "1"]) == 0
-    assert "decisions of max-power (max-power 50.0% against max-power) in recording.zip" in capsys.readouterr().out
+    assert "decisions of max-power (4 matches against itself) in recording.zip" in capsys.readouterr().out
     spec = make_spec(VgcConfig())
     recording = read_recording(tmp_path / "recording.zip", "vgc", spec.interface)
     assert len(np.unique(recording.lane)) == 8
@@ -81,13 +84,15 @@ def test_the_command_records_a_bot(installation, tmp_path, monkeypatch, capsys):
     assert "no bot 'wise'" in errors and "whom to record" in errors and "do not tell their decisions" in errors
 
 
-def test_recordings_too_large_for_a_file_are_cut_between_lanes(monkeypatch):
+def test_recordings_too_large_for_a_file_are_cut_between_matches(monkeypatch):
     spec = make_spec(VgcConfig())
     monkeypatch.setattr("pvp_ml.model.recording.MAX_TOTAL_BYTES", (1 << 16) + 10 * 5900)
     lane = np.array([3, 1, 1, 3, 2, 2, 2, 2, 1, 3, 5, 5], np.int64)
     rows = len(lane)
     obs = np.repeat(np.arange(rows, dtype=np.float32)[:, None], spec.obs_size, axis=1)
     whole = Recording(obs, np.ones((rows, spec.mask_size), bool), np.zeros((rows, 3), np.int32), lane)
+    pair = replace(whole, match=np.where(lane == 5, 3, lane))  # lanes 3 and 5 are the seats of one match
+    assert [piece.lane.tolist() for piece in parts_of(pair, spec.interface)] == [[1, 1, 1, 2, 2, 2, 2], [3, 3, 3, 5, 5]]
     pieces = parts_of(whole, spec.interface)
     assert [piece.lane.tolist() for piece in pieces] == [[1, 1, 1, 2, 2, 2, 2, 3, 3, 3], [5, 5]]
     assert pieces[0].obs[:, 0].tolist() == [1, 2, 8, 4, 5, 6, 7, 0, 3, 9]

@@ -6,16 +6,20 @@ import numpy as np
 import pytest
 import torch
 
+from pvp_ml.chance import scramble
 from pvp_ml.games import registry
 from pvp_ml.match import Bot, Live, StepBuffers
 from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.rl.policy.policy import Policy
+from pvp_ml.rl.ppo_config import PpoConfig
 from pvp_ml.rl.rewards import RewardConfig, RewardMixer
+from pvp_ml.rl.rollout import ReturnTerms
+from pvp_ml.rl.shard_learner import ShardLearner, ShardTrainee
 from pvp_ml.selfplay.collect.active_matches import _HELD_OUT_CHANNEL, HELD_OUT
 from pvp_ml.selfplay.collect.async_collector import AsyncCollector
 from pvp_ml.selfplay.collect.collector import Collector
 from pvp_ml.selfplay.collect.seat_actors import SeatActors
-from pvp_ml.selfplay.plans import LineupMix, PlanSource, scramble
+from pvp_ml.selfplay.plans import LineupMix, PlanSource
 
 SELF = LineupMix(((1.0, (Live(), Live())),))
 MIXED = LineupMix(((0.5, (Live(), Live())), (0.5, (Live(), Bot("tactician")))))
@@ -83,7 +87,7 @@ def finished(made, rollouts: int) -> dict:
     for _ in range(rollouts):
         for outcome in made.collect().outcomes:
             outcomes[outcome.plan.serial] = (outcome.plan, outcome.steps, outcome.result, outcome.score)
-        made.rollout.advantages(*(np.ones(1, np.float32) for _ in range(3)))
+        made.rollout.advantages(ReturnTerms.of(1.0, 1.0))
         made.rollout.carry()
     return outcomes
 
@@ -108,7 +112,7 @@ def test_every_decision_of_a_trainee_becomes_exactly_one_row(kind):
     rows = decided = held = meant = 0
     for _ in range(20):
         report = made.collect()
-        made.rollout.advantages(*(np.ones(1, np.float32) for _ in range(3)))
+        made.rollout.advantages(ReturnTerms.of(1.0, 1.0))
         rows += len(made.rollout.rows(0).index)
         for outcome in report.outcomes:
             seats = [s for s, who in enumerate(outcome.plan.lineup) if isinstance(who, Live)]
@@ -131,8 +135,7 @@ def test_rewards_of_a_seat_that_does_not_act_go_to_its_last_decision():
     made = collector(SELF, matches=16, steps=64)
     made.collect()
     rollout = made.rollout
-    one = np.ones(1, np.float32)
-    rollout.advantages(one, one, one)  # γ = λ = 1: advantage + value = everything that came after
+    rollout.advantages(ReturnTerms.of(1.0, 1.0))  # γ = λ = 1: advantage + value = everything that came after
     ended = np.argwhere(rollout.end[1:-1] == 1)
     assert len(ended) > 10
     t, m = ended[0] + [1, 0]
@@ -151,5 +154,28 @@ def test_lineups_never_change_inside_a_match():
         for row, serial in enumerate(made.lanes.serial.tolist()):
             lineup = (made.lanes.slot[row].tolist(), made.lanes.trainee[row].tolist())
             assert seen.setdefault(serial, lineup) == lineup
-        made.rollout.advantages(*(np.ones(1, np.float32) for _ in range(3)))
+        made.rollout.advantages(ReturnTerms.of(1.0, 1.0))
         made.rollout.carry()
+
+
+def test_rewards_beyond_a_matchs_present_length_do_not_count_again():
+    """A slow match leaves rows of an earlier, longer rollout behind its present end."""
+    slow = SlowGame("connect4", 8, seed=2)
+    made = AsyncCollector(slow, *parts(slow.spec, SELF, 16))
+    policy = Policy(NetworkConfig(trunk=(16,)), slow.spec.interface)
+    learner = ShardLearner(
+        0, 0, made.rollout, [ShardTrainee("main", policy, PpoConfig(), torch.zeros(policy.size), {})]
+    )
+    shorter = 0
+    for number in range(12):
+        made.collect()
+        rollout = made.rollout
+        rollout.reward[:] = 1.0 if number < 6 else 0.01  # rewards become smaller: stale ones would stand out
+        found = learner.reward_moments(np.zeros(1, np.float32))[0]  # γ = 0: a return is the step's reward
+        assert found.count == 2 * (rollout.length - 1).sum()
+        assert found.mean[0] == pytest.approx(1.0 if number < 6 else 0.01)
+        assert found.squares[0] == pytest.approx(0.0, abs=1e-9)
+        shorter += int(rollout.length.min() < rollout.length.max())
+        made.rollout.advantages(ReturnTerms.of(1.0, 1.0))
+        made.rollout.carry()
+    assert shorter > 6, "matches were equally fast: nothing was tested"

@@ -11,6 +11,7 @@ from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.rl.kernels.gae import CLOSED
 from pvp_ml.rl.policy.policy import Policy
 from pvp_ml.rl.rewards import RewardConfig, RewardMixer
+from pvp_ml.rl.rollout import ReturnTerms
 from pvp_ml.selfplay.collect.collector import Collector
 from pvp_ml.selfplay.collect.inspection import ContractError
 from pvp_ml.selfplay.collect.seat_actors import SeatActors
@@ -129,14 +130,13 @@ VOIDED = {
 def test_a_match_that_lies_is_void_and_the_others_go_on(name, caplog):
     lie, words = VOIDED[name]
     collected = collector(lie)
-    one = np.ones(1, np.float32)
     outcomes, rows = [], 0
     with caplog.at_level(logging.WARNING):
         for number in range(6):
             outcomes += collected.collect().outcomes
             if number == 0 and name != "never ends":
                 assert collected.inspector.lies == 1  # found within the step, not at the end
-            collected.rollout.advantages(one, one, one)
+            collected.rollout.advantages(ReturnTerms.of(1.0, 1.0))
             state, owner = collected.rollout._state, collected.rollout.owner[:-1]
             rows += int((state == CLOSED).sum())
             assert np.isfinite(collected.rollout._advantage[state == CLOSED]).all()

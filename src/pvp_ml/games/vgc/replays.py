@@ -145,7 +145,8 @@ def import_battles(
         mask[i, row["mask"]] = True
     obs = np.stack([np.frombuffer(base64.b64decode(row["obs"]), np.float32) for row in rows])
     actions = np.array([row["picks"] for row in rows], np.int32)
-    return Recording(obs, mask, actions, np.array([row["lane"] for row in rows], np.int64)), report
+    lane = np.array([row["lane"] for row in rows], np.int64)
+    return Recording(obs, mask, actions, lane, lane // spec.seats), report
 
 
 def _told(

@@ -10,15 +10,16 @@ NO_ROW, CLOSED, OPEN = 0, 1, 2
 
 @CORE.kernel
 def lane_advantages(
-    steps, owner, seated, value, reward, end, final_value, scale, gamma, decay, advantage, state, collected
+    steps, owner, seated, value, reward, end, final_value, scale, limit, gamma, decay, advantage, state, collected
 ):
     """Generalised advantage estimation per seat, counting only the seat's own decisions.
 
     steps [M] filled steps per match slot (index `steps[m]` holds the next observation); owner [T+1,M,S] the trainee
     that decides there, or −1; seated [T,M,S] the trainee that holds the seat, deciding or not; value [T+1,M,S]; reward
     [T,M,S] what step t paid (index 0, carried rows: already scaled); end [T,M] 0, ENDED, TRUNCATED or VOID;
-    final_value [T,M,S] value of the final observation where truncated. Per trainee, in float64: scale of rewards,
-    gamma, and decay = gamma·lambda. Sums run in float64, so that a long lane is as exact as its float32 result.
+    final_value [T,M,S] value of the final observation where truncated. Per trainee, in float64: scale of rewards, limit
+    of a step's scaled reward, gamma, and decay = gamma·lambda. Sums run in float64, so that a long lane is as exact as
+    its float32 result.
 
     Writes advantage [T,M,S], state [T,M,S] (CLOSED: a training row; OPEN: its next decision lies beyond this rollout;
     NO_ROW: nothing, or a void match) and collected [T,M,S]: for an OPEN row, the reward it has gathered so far.
@@ -41,9 +42,11 @@ def lane_advantages(
                     next_advantage = 0.0
                     pending = 0.0
                 state[t, m, s] = NO_ROW
-                if seated[t, m, s] < 0:
+                holder = seated[t, m, s]
+                if holder < 0:
                     continue
-                pending += reward[t, m, s] * (scale[seated[t, m, s]] if t > 0 else 1.0)
+                paid = np.float64(reward[t, m, s])
+                pending += min(max(paid * scale[holder], -limit[holder]), limit[holder]) if t > 0 else paid
                 k = owner[t, m, s]
                 if k < 0:
                     continue

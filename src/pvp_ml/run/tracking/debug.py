@@ -78,7 +78,7 @@ def rewards(collector: Collector, point: Point) -> Iterator[str]:
 
     Between two seats of the same policy gains and losses cancel, so the size of what was paid is told too.
     """
-    paid = collector.rollout.reward[1:][collector.rollout.seated[1:-1] >= 0]
+    paid = collector.rollout.reward[1:][collector.rollout.played() >= 0]
     size, share = (float(np.abs(paid).mean()), float((paid != 0.0).mean())) if paid.size else (0.0, 0.0)
     weights = dict(zip((term.name for term in collector.spec.rewards), collector.mixer.weights, strict=True))
     parts = {name: point.values.get(f"reward/{name}", 0.0) * float(weight) for name, weight in weights.items()}
