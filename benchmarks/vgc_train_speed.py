@@ -16,9 +16,9 @@ import torch
 
 from pvp_ml.cluster.local import LocalShards
 from pvp_ml.match import Live
-from pvp_ml.rl.learner import Learning
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.run.config.schema import load_config
+from pvp_ml.run.learning import Learning
 from pvp_ml.run.trainer import blueprint
 from pvp_ml.selfplay.plans import LineupMix
 

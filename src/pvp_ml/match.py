@@ -25,6 +25,9 @@ RESTING = -1
 
 WIN, TIE, LOSS = 1, 0, -1
 
+MAIN = "main"
+"""The trainee that a run is about; exploiters and the like are there for it."""
+
 FloatArray = npt.NDArray[np.float32]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
@@ -49,7 +52,7 @@ class Fault(IntEnum):
 class Live:
     """A trainee of this run, by name: its rows are learned from."""
 
-    trainee: str = "main"
+    trainee: str = MAIN
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,8 @@ from pvp_ml.cluster.ray_cluster import connect, explain
 from pvp_ml.cluster.remote import RemoteShards
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
-from pvp_ml.rl.learner import Learning
 from pvp_ml.run.config.schema import load_config
+from pvp_ml.run.learning import Learning
 from pvp_ml.run.placement import blueprint
 from pvp_ml.run.store.run_store import RunStore
 from pvp_ml.run.tracking.tracker import Tracker

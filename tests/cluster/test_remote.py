@@ -14,10 +14,10 @@ from pvp_ml.cluster.remote import RemoteShards
 from pvp_ml.cluster.roster import MAX_LOSSES, START_TIMEOUT_S
 from pvp_ml.errors import UserError
 from pvp_ml.match import Live, Member
-from pvp_ml.rl.learner import Learning
 from pvp_ml.rl.rollout import ReturnTerms
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.run.config.schema import load_config
+from pvp_ml.run.learning import Learning
 from pvp_ml.run.trainer import blueprint
 from pvp_ml.selfplay.plans import LineupMix
 

@@ -10,11 +10,11 @@ from pvp_ml.cluster.local import LocalShards
 from pvp_ml.games import registry
 from pvp_ml.match import Bot, Live, Scripted
 from pvp_ml.model.network_config import NetworkConfig
-from pvp_ml.rl.learner import Learning
 from pvp_ml.rl.loss import PpoConfig
 from pvp_ml.rl.rewards import RewardConfig
 from pvp_ml.rl.rollout import ReturnTerms
 from pvp_ml.rl.schedule.schedule import Progress
+from pvp_ml.run.learning import Learning
 from pvp_ml.selfplay.plans import LineupMix
 
 

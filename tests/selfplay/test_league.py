@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pvp_ml.match import Bot, Live, MatchPlan, Member
+from pvp_ml.match import MAIN, Bot, Live, MatchPlan, Member
 from pvp_ml.selfplay.collect.active_matches import Outcome
-from pvp_ml.selfplay.league import MAIN, Entry, League, player_key
+from pvp_ml.selfplay.league import Entry, League, player_key
 
 TEAMS = ((0,), (1,))
 

@@ -6,9 +6,9 @@ from pydantic import ValidationError
 
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
-from pvp_ml.match import Bot, Live, Member, Scripted
+from pvp_ml.match import MAIN, Bot, Live, Member, Scripted
 from pvp_ml.rl.schedule.schedule import Progress
-from pvp_ml.selfplay.league import MAIN, Entry, League
+from pvp_ml.selfplay.league import Entry, League
 from pvp_ml.selfplay.matchmaking import Matchmaker, SelfPlayConfig
 from pvp_ml.selfplay.plans import PlanSource
 

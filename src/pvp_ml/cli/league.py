@@ -18,9 +18,10 @@ from rich.table import Table
 from pvp_ml.cli.evaluate import game_of
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
+from pvp_ml.match import MAIN
 from pvp_ml.run.store.checkpoint_facts import read_league
 from pvp_ml.selfplay.evaluate import find_contestant
-from pvp_ml.selfplay.league import MAIN, League
+from pvp_ml.selfplay.league import League
 from pvp_ml.selfplay.tally import Tally
 from pvp_ml.selfplay.tournament import Tournament, pairs, play_tournament, rate_pairs
 

@@ -25,7 +25,7 @@ import torch
 from pvp_ml.cluster.blueprint import Blueprint
 from pvp_ml.cluster.codec import decode, encode
 from pvp_ml.cluster.memory import Segment, TraineeMemory, fill_statistics, lay_out, memory_bytes
-from pvp_ml.cluster.shards import Piece, ShardLostError, draw_weights
+from pvp_ml.cluster.shards import ShardLostError, draw_weights
 from pvp_ml.errors import UserError
 from pvp_ml.match import FloatArray
 from pvp_ml.rl.exploration import is_plain
@@ -34,7 +34,7 @@ from pvp_ml.rl.normalize import Moments
 from pvp_ml.rl.policy.policy import Policy
 from pvp_ml.rl.rollout import ReturnTerms
 from pvp_ml.rl.schedule.schedule import Progress
-from pvp_ml.rl.shard_learner import RowStats
+from pvp_ml.rl.shard_learner import Piece, RowStats
 from pvp_ml.selfplay.collect.collector import Report
 from pvp_ml.selfplay.members import MemberFolder
 from pvp_ml.selfplay.plans import LineupMix

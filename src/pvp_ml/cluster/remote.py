@@ -24,7 +24,7 @@ from pvp_ml.cluster.eval_queue import TaskRunner
 from pvp_ml.cluster.memory import TraineeMemory, fill_statistics, lay_out, memory_bytes
 from pvp_ml.cluster.orders import Facts, Order, hash_of, members_of, unpack_rollout, weight_arrays
 from pvp_ml.cluster.roster import Roster, WorkerPool
-from pvp_ml.cluster.shards import Piece, draw_weights
+from pvp_ml.cluster.shards import draw_weights
 from pvp_ml.cluster.worker import Handle, text_hash
 from pvp_ml.match import FloatArray, Member
 from pvp_ml.rl.loss import LossWeights
@@ -32,7 +32,7 @@ from pvp_ml.rl.normalize import Moments
 from pvp_ml.rl.policy.policy import Policy
 from pvp_ml.rl.rollout import ReturnTerms
 from pvp_ml.rl.schedule.schedule import Progress
-from pvp_ml.rl.shard_learner import RowStats
+from pvp_ml.rl.shard_learner import Piece, RowStats
 from pvp_ml.selfplay.collect.collector import Report
 from pvp_ml.selfplay.members import MemberFolder
 from pvp_ml.selfplay.plans import LineupMix

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
 import torch
 
 from pvp_ml.chance import scramble
 from pvp_ml.cluster.blueprint import Blueprint
 from pvp_ml.cluster.eval_queue import TaskRunner
 from pvp_ml.cluster.memory import TraineeMemory
-from pvp_ml.match import FloatArray
-from pvp_ml.rl.loss import LossWeights
-from pvp_ml.rl.normalize import Moments
+from pvp_ml.rl.learner import GradientShards
 from pvp_ml.rl.policy.policy import Policy
-from pvp_ml.rl.rollout import ReturnTerms
 from pvp_ml.rl.schedule.schedule import Progress
-from pvp_ml.rl.shard_learner import RowStats
 from pvp_ml.selfplay.collect.collector import Report
 from pvp_ml.selfplay.plans import LineupMix
 from pvp_ml.spec import GameSpec
@@ -34,17 +28,21 @@ class ShardLostError(Exception):
         self.why = why
 
 
-class Piece(NamedTuple):
-    """Which rows of the rollout: minibatch `part` of `parts` in this epoch; `clock` is the rollout's number."""
+class CollectingShards(Protocol):
+    """Who plays matches and fills rollouts."""
 
-    clock: int
-    epoch: int
-    part: int
-    parts: int
+    def use_mix(self, mix: LineupMix) -> None:
+        """Draw lineups of new matches from this mix."""
+
+    def collect(self, progress: Progress) -> list[Report]:
+        """A rollout from every shard, under the schedules of this moment."""
+
+    def matches_collected(self) -> int:
+        """Matches whose steps are in the last rollout: all of them, unless shards were missing."""
 
 
-class Shards(Protocol):
-    """All shards of a run. Lists are over the shards that took part in the last rollout, in rank order."""
+class Shards(CollectingShards, GradientShards, Protocol):
+    """All shards of a run: they collect, they give gradients, and they can be saved, lost and closed."""
 
     blueprint: Blueprint
     spec: GameSpec
@@ -56,44 +54,6 @@ class Shards(Protocol):
 
     def initialise(self) -> None:
         """Draw the first weights of every trainee."""
-
-    def use_mix(self, mix: LineupMix) -> None:
-        """Draw lineups of new matches from this mix."""
-
-    def collect(self, progress: Progress) -> list[Report]:
-        """A rollout from every shard, under the schedules of this moment."""
-
-    def matches_collected(self) -> int:
-        """Matches whose steps are in the last rollout: all of them, unless shards were missing."""
-
-    def add_novelty(self, coefficients: FloatArray) -> None:
-        """Pay each trainee for the unusual."""
-
-    def reward_moments(self, gamma: FloatArray) -> list[list[Moments]]:
-        """Per shard and trainee: moments of the discounted rewards."""
-
-    def forget_returns(self) -> None:
-        """What was collected so far in running matches was paid for something else."""
-
-    def finish(self, terms: ReturnTerms, clock: int = 0) -> list[list[RowStats]]:
-        """Advantages of all rows; per shard and trainee what is known of them. `clock` is the rollout's number."""
-
-    def normalise_advantages(self, name: str, mean: float, deviation: float) -> None:
-        """Use (advantage − mean) / deviation from now on."""
-
-    def add_gradient(
-        self, index: int, target: torch.Tensor, piece: Piece, weights: LossWeights
-    ) -> npt.NDArray[np.float64]:
-        """Add a trainee's summed gradient to `target`, shard after shard in rank order; returns the loss's sums."""
-
-    def carry(self) -> list[list[npt.NDArray[np.float64]]]:
-        """Learning is over: keep rows whose next decision has not come.
-
-        Returns per shard and trainee how well its win head foresaw the matches that ended, as `win_head.measure` does.
-        """
-
-    def refresh(self) -> None:
-        """Weights or statistics changed outside of learning, or learning is over."""
 
     def states(self) -> list[dict[str, Any]]:
         """Per rank, what the next rollout depends on besides the trainees."""

@@ -145,7 +145,7 @@ class Actor:
             gumbel_noise(keys[rows], mask[rows], noise)
             if quiet.ndim == 2:
                 noise[np.repeat(quiet, self.interface.head_sizes, axis=1)] = 0.0
-                quiet = quiet.all(axis=1)
+                quiet = np.asarray(quiet.all(axis=1))
             bad = self._choose(features, mask[rows], noise, quiet, part)
             if part.probs is not None:
                 self._tell_probs(len(x), part.actions, part.legal, part.probs)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,15 @@ CORRECTION_ROWS = 4096
 STATISTICS_SHARE = 0.25
 """Share of rows from which observation statistics are taken: neighbouring rows are nearly the same."""
 _STATISTICS_CHANNEL = 7003
+
+
+class Piece(NamedTuple):
+    """Which rows of the rollout: minibatch `part` of `parts` in this epoch; `clock` is the rollout's number."""
+
+    clock: int
+    epoch: int
+    part: int
+    parts: int
 
 
 @dataclass(frozen=True, slots=True)

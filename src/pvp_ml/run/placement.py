@@ -9,11 +9,11 @@ from pvp_ml.cluster.eval_queue import EvalQueue, TaskRunner
 from pvp_ml.cluster.local import LocalShards
 from pvp_ml.cluster.shards import Shards
 from pvp_ml.errors import UserError
+from pvp_ml.match import MAIN
 from pvp_ml.model.bundle import Bundle, pack_bundle
 from pvp_ml.run.config.schema import Config
 from pvp_ml.run.machine import cores
 from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant
-from pvp_ml.selfplay.league import MAIN
 from pvp_ml.selfplay.plans import LineupMix
 from pvp_ml.selfplay.tally import Evaluation
 from pvp_ml.selfplay.tournament import ROWS

@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from pvp_ml.errors import UserError
+from pvp_ml.match import MAIN
 from pvp_ml.model.actor import Array
 from pvp_ml.model.bundle import pack_bundle
 from pvp_ml.run.config.schema import Config
@@ -27,7 +28,6 @@ from pvp_ml.run.tracking.tracker import JsonLines, Tracker
 from pvp_ml.run.tracking.weights_and_biases import WeightsAndBiases
 from pvp_ml.run.trainer import Run
 from pvp_ml.selfplay.evaluate import find_contestant
-from pvp_ml.selfplay.league import MAIN
 from pvp_ml.selfplay.tally import Evaluation
 
 log = logging.getLogger(__name__)

@@ -18,13 +18,13 @@ import torch
 
 from pvp_ml.cluster.shards import ShardLostError
 from pvp_ml.errors import UserError
-from pvp_ml.match import AsyncVecGame, VecGame
+from pvp_ml.match import MAIN, AsyncVecGame, VecGame
 from pvp_ml.model.bundle import Bundle, MatchResult, Training, make_bundle, pack_bundle
-from pvp_ml.rl.learner import Learning, Rollouts
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.rl.trainee import NonFiniteError
 from pvp_ml.run.conditions import holds
 from pvp_ml.run.config.schema import Config
+from pvp_ml.run.learning import Learning, Rollouts
 from pvp_ml.run.placement import blueprint as blueprint
 from pvp_ml.run.placement import measure, open_shards
 from pvp_ml.run.resume import Start, differences, find_checkpoint, is_rewarded_otherwise, warm_start
@@ -35,7 +35,6 @@ from pvp_ml.run.store.run_store import RunStore
 from pvp_ml.run.tracking.match_metrics import MatchMetrics
 from pvp_ml.run.tracking.tracker import Point, Tracker
 from pvp_ml.selfplay.competition import Competition
-from pvp_ml.selfplay.league import MAIN
 from pvp_ml.selfplay.tally import Evaluation
 from pvp_ml.selfplay.tournament import reference_rating
 

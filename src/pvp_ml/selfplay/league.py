@@ -16,13 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.errors import UserError
-from pvp_ml.match import Bot, Live, Member, Occupant, Scripted
+from pvp_ml.match import MAIN, Bot, Live, Member, Occupant, Scripted
 from pvp_ml.selfplay.collect.active_matches import Outcome
 from pvp_ml.selfplay.ratings import START, Belief, RatingSystem, rate_match
 
 Kind = Literal["past", "exploiter", "target", "latest", "frozen"]
 Weighting = Literal["hard", "even", "linear"]
-MAIN = "main"
 RAREST = 0.01
 FORM_MATCHES = 200.0
 """So many matches back a result counts 1/e in a player's form: who was beaten long ago may be hard by now."""

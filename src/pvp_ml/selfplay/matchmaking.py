@@ -15,10 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from pvp_ml import players
 from pvp_ml.errors import UserError
-from pvp_ml.match import Bot, Live, Member, Occupant, Scripted
+from pvp_ml.match import MAIN, Bot, Live, Member, Occupant, Scripted
 from pvp_ml.rl.schedule.schedule import Constant, Progress, Schedule, Within
 from pvp_ml.selfplay.exploiters import ExploiterConfig
-from pvp_ml.selfplay.league import MAIN, Entry, League, Weighting
+from pvp_ml.selfplay.league import Entry, League, Weighting
 from pvp_ml.selfplay.plans import LineupMix
 from pvp_ml.selfplay.ratings import RatingSystem
 from pvp_ml.spec import GameSpec

@@ -42,7 +42,9 @@ class Heads:
             for i, choice in enumerate(head.choices)
         }
         fallback = [NO_FALLBACK if h.fallback is None else column[h.name, h.fallback] for h in heads]
-        rule_start, rule_kind, pick_start, pick_column = [0], [], [0], []
+        rule_start, pick_start = [0], [0]
+        rule_kind: list[int] = []
+        pick_column: list[int] = []
         for head in heads:
             for choice in head.choices:
                 for rule in (r for r in head.rules if r.choice == choice):

@@ -12,11 +12,11 @@ import safetensors.numpy
 from pvp_ml.cluster.codec import decode, encode
 from pvp_ml.cluster.shards import Shards
 from pvp_ml.errors import UserError
+from pvp_ml.match import MAIN
 from pvp_ml.model.actor import Array
-from pvp_ml.rl.learner import Learning
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.rl.trainee import Trainee
-from pvp_ml.selfplay.league import MAIN
+from pvp_ml.run.learning import Learning
 
 CLOCK = "clock.json"
 """The only file that depends on how fast the machine was."""
