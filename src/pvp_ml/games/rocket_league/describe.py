@@ -26,7 +26,7 @@ class Parts:
     spec: GameSpec
     actions: ActionSet
     observation: Observation
-    table: table.Rewards
+    rewards: table.Rewards
     setters: resets.Setters
     meshes: meshes.MeshSet
 
@@ -46,7 +46,7 @@ def assemble(config: RocketLeagueConfig) -> Parts:
         teams=_teams(team_sizes(config)),
         blocks=observation.blocks,
         heads=actions.heads,
-        table=chosen.describe(),
+        rewards=chosen.describe(),
         max_steps=steps(config, config.timeout_s),
         signals=SIGNALS,
         bots=tuple(BOTS),
