@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -85,8 +84,8 @@ def evaluate(game: VecGame | AsyncVecGame, first: Contestant, second: Contestant
     table = _Table(spec, game.matches, plans, (first, second), figures)
     game.queue(plans)
     tell = progress or (lambda done, planned: None)
-    if hasattr(game, "recv"):
-        _play_async(cast(AsyncVecGame, game), table, tell)
+    if game.runs_elsewhere:
+        _play_async(game, table, tell)
     else:
         _play(game, table, tell)
     return table.report(first.name, second.name, seed, names)
