@@ -138,3 +138,12 @@ def test_the_command(monkeypatch, capsys):
     for wrong, words in (({"seat": 2}, "seat 2 does not exist"), ({"scenario": "x"}, "no scenario 'x'")):
         with pytest.raises(UserError, match=words):
             play("connect4", options=PlayOptions(text=True, **wrong))
+
+
+def test_a_game_that_is_not_played_on_servers_or_in_this_process_is_refused():
+    with pytest.raises(UserError, match="game 'nh' has no server that people play on — choose from: vgc"):
+        play("nh", options=PlayOptions(server="local"))
+    with pytest.raises(UserError, match="'http://x' is not the address of a websocket"):
+        play("vgc", options=PlayOptions(server="http://x"))
+    with pytest.raises(UserError, match="game 'vgc' runs in other processes"):
+        play("vgc", options=PlayOptions(text=True))

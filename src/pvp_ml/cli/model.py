@@ -131,7 +131,9 @@ def export(
         if not 1 <= tick_skip <= 60:
             raise UserError(f"tick_skip is {tick_skip}", "give 1 to 60 ticks")
         bundle = read_bundle(path)
-        write = registry.ability(lambda tools: tools.bot_folder, "bots of the original game", bundle.metadata.game)
+        write = registry.ability(
+            lambda tools: tools.bot_folder, "export as a bot of the original", bundle.metadata.game
+        )
         files = write(bundle, model_name(path), rlbot, tick_skip)
         print(f"{rlbot}: {len(files)} files; add the folder in RLBot, or start rlbot.toml")
     if onnx is not None or torch is not None:

@@ -20,7 +20,7 @@ MAX_PASSWORD_BYTES = 1000
 
 def play_on_server(game: str, options: PlayOptions) -> None:
     """Let the named opponent play there."""
-    play = registry.ability(lambda tools: tools.play_on_server, "servers that it is played on", game)
+    play = registry.ability(lambda tools: tools.play_on_server, "server that people play on", game)
     seat = ServerSeat(
         server=options.server,
         user=options.user,
