@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -91,3 +92,91 @@ def test_an_optional_library_is_imported_in_one_module(library):
 def test_nothing_left_for_later():
     words = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "HA" + "CK"]) + r")\b")
     assert [shown(p) for p in SOURCES if words.search(p.read_text())] == []
+
+
+ENTRY_POINTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pvp_ml.games"]
+GAME_NAMES = frozenset(ENTRY_POINTS)
+SHARED = "pvp_ml.games.adapters"  # holds a game and also what other games are adapted with
+
+
+def game_package(place: str) -> str:
+    """`pvp_ml.games.osrs.fights:NH` → pvp_ml.games.osrs; a game beside shared modules is its own module alone."""
+    module = place.partition(":")[0]
+    return module if module.startswith(f"{SHARED}.") else ".".join(module.split(".")[:3])
+
+
+GAME_PACKAGES = frozenset(map(game_package, ENTRY_POINTS.values()))
+OUTSIDE = [p for p in SOURCES if not {"games", "compat"} & set(p.relative_to(ROOT / "src/pvp_ml").parts[:1])]
+
+
+def is_in_a_game(module: str) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in GAME_PACKAGES)
+
+
+def known_games(path: Path, text: str) -> list[str]:
+    """Where a module knows a game: an import of its package, or a string that can decide something and names it.
+
+    A string decides nothing when it is a docstring or prose, which has a space in it (help and errors may give an
+    example). Any other string names a game when a registered name is one of its words, as in `nh/quick` or `nh-bot`.
+    """
+    found = []
+    tree = ast.parse(text)
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    package = ["pvp_ml", *path.relative_to(ROOT / "src/pvp_ml").parts[:-1]]
+    for node in ast.walk(tree):
+        modules: list[str] = []
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            near = package[: len(package) + 1 - node.level] if node.level else []
+            start = ".".join([*near, *filter(None, [node.module])])
+            modules = [start, *(f"{start}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
+            if " " in node.value:
+                continue
+            modules = [node.value.partition(":")[0]]  # a lazy import such as "package.module:name"
+            if GAME_NAMES & set(re.split(r"\W+", node.value)):
+                found.append(f"{shown(path)}:{node.lineno}: {node.value!r}")
+                continue
+        if module := next(filter(is_in_a_game, modules), None):
+            found.append(f"{shown(path)}:{node.lineno}: {module}")
+    return found
+
+
+def test_only_games_know_games():
+    assert {"pvp_ml.games.osrs", "pvp_ml.games.toys", "pvp_ml.games.adapters.gymnasium_game"} <= GAME_PACKAGES
+    assert [place for path in OUTSIDE for place in known_games(path, path.read_text())] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("from pvp_ml.games.vgc.config import VgcConfig", 1),
+        ("from pvp_ml.games import osrs", 1),
+        ("from ..games.toys import kuhn", 1),
+        ("import pvp_ml.games.rocket_league", 1),
+        ("from pvp_ml.games.adapters import gymnasium_game", 1),
+        ("place = 'pvp_ml.games.osrs.fights:NH'", 1),
+        ("if game == 'nh': pass", 1),
+        ("presets = {'x': 'toys/connect4-demo', 'y': 'nh-bot'}", 2),
+        ("name = f'{kind}/dharok'", 1),
+        ("def f(game: str = 'NhEnv'): pass", 1),
+        ("from pvp_ml.games import registry", 0),
+        ("from pvp_ml.games.adapters.envs import MatchEnv", 0),
+        ('"""nh"""', 0),
+        ("def f():\n    'nh'", 0),
+        ("raise UserError('no game', 'give --game connect4')", 0),
+        ("flag = 'highlight'", 0),
+    ],
+)
+def test_the_check_for_games_sees_what_it_should(text, count):
+    assert len(known_games(ROOT / "src/pvp_ml/cli/some.py", text)) == count
+
+
+def test_the_page_knows_no_game():
+    """Every script, style and document of the site, comments aside."""
+    words = re.compile(rf"\b({'|'.join(sorted(GAME_NAMES | {'osrs'}))})\b")
+    for path in sorted((ROOT / "src/pvp_ml/web/static").rglob("*.*")):
+        text = re.sub(r"//[^\n]*|/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        found = words.search(text)
+        assert found is None, f"{shown(path)}: {found.group()}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -157,6 +157,7 @@ class VecGame(Protocol):
     Not whatever M, the row it runs in, or what the row played before.
     """
 
+    runs_elsewhere: ClassVar[Literal[False]] = False  # tells the two kinds of game apart
     spec: GameSpec
     matches: int
 
@@ -185,6 +186,7 @@ class VecGame(Protocol):
 class AsyncVecGame(Protocol):
     """M matches in slow external processes: the same contract, one row at a time."""
 
+    runs_elsewhere: ClassVar[Literal[True]] = True
     spec: GameSpec
     matches: int
 

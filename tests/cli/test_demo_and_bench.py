@@ -16,7 +16,8 @@ def test_the_demo_takes_a_free_name(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "says"), [(["--seconds", "0"], "use 1 to 86400"), (["--game", "chess"], "choose from: ")]
+    ("words", "says"),
+    [(["--seconds", "0"], "use 1 to 86400"), (["--game", "kuhn"], "no demo — choose from: connect4, nh")],
 )
 def test_demo_mistakes(words, says, capsys):
     assert run(["demo", *words]) == 2

@@ -2,6 +2,8 @@ import socket
 from types import SimpleNamespace
 
 from pvp_ml.cli import doctor, run
+from pvp_ml.games import tooling
+from pvp_ml.games.registry import find
 
 
 def test_a_fit_machine(capsys):
@@ -19,13 +21,12 @@ def test_a_full_disk_is_bad_and_has_a_fix(monkeypatch, capsys):
 
 def test_a_missing_extra_names_the_command(monkeypatch):
     def missing(name):
-        raise doctor.PackageNotFoundError(name)
+        raise tooling.PackageNotFoundError(name)
 
-    core = {"numpy", "numba", "pydantic", "cyclopts", "rich", "safetensors"}
-    monkeypatch.setattr(doctor, "version", lambda name: "1" if name in core else missing(name))
-    fixes = [finding.fix for finding in doctor.libraries() if finding.mark == "note"]
-    assert "pip install 'pvp-ml[train]'" in fixes
-    assert "pip install 'pvp-ml[rocket-league]'" in fixes
+    monkeypatch.setattr(tooling, "version", missing)
+    fixes = [finding.fix for check in (doctor.libraries, doctor.games) for finding in check() if finding.mark == "note"]
+    for extra in ("train", "rocket-league", "vgc", "gym"):
+        assert f"pip install 'pvp-ml[{extra}]'" in fixes
 
 
 def test_every_thing_of_the_list_is_looked_at(capsys):
@@ -67,9 +68,9 @@ def test_every_finding_that_is_not_fine_has_a_fix(monkeypatch):
     monkeypatch.setattr("pvp_ml.games.vgc.node.install.shutil.which", lambda name: None)
     monkeypatch.setattr("pvp_ml.games.vgc.node.install._wheel_folder", lambda: None)
     monkeypatch.delenv("PVP_ML_NODE", raising=False)
-    (finding,) = doctor.node()
+    finding = list(find("vgc").tooling.doctor())[-1]
     assert finding.mark == "note"
     assert "pip install 'pvp-ml[vgc]'" in finding.fix
     monkeypatch.setattr(doctor, "_is_writable", lambda folder: False)
-    wrong = [f for check in (doctor.compiled_cache, doctor.disk, doctor.meshes) for f in check() if f.mark != "ok"]
+    wrong = [f for check in (doctor.compiled_cache, doctor.disk, doctor.games) for f in check() if f.mark != "ok"]
     assert all(finding.fix for finding in wrong)

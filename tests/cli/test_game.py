@@ -8,6 +8,7 @@ import pytest
 
 from pvp_ml import cli
 from pvp_ml.games import registry
+from pvp_ml.games.tooling import Tooling
 from pvp_ml.games.toys.kuhn import GAME as KUHN
 from pvp_ml.games.toys.kuhn import KuhnGame
 
@@ -21,7 +22,7 @@ class Lying(KuhnGame):
 
 
 LYING = replace(KUHN, name="lying", build=lambda c, m: Lying(KUHN.spec(c), m))
-NEEDY = replace(KUHN, name="needy", setup=lambda tell: tell("fetching [cards]"))
+NEEDY = replace(KUHN, name="needy", tooling=Tooling(setup=lambda tell: tell("fetching [cards]")))
 
 
 @pytest.fixture

@@ -73,3 +73,9 @@ def test_export_to_onnx_needs_no_torch_and_runs(models, capsys):
     assert log_prob == pytest.approx(-np.log([7, 2, 7]), abs=1e-6)
     assert run(["model", "export", "zero"]) == 2
     assert "no format is chosen" in capsys.readouterr().err
+
+
+def test_export_as_a_bot_asks_the_models_game(models, capsys):
+    assert run(["model", "export", "zero", "--rlbot", "bot"]) == 2
+    words = "game 'connect4' has no export as a bot of the original — choose from: rocket_league"
+    assert words in capsys.readouterr().err and not (models / "bot").exists()

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from pvp_ml.cli.play.command import PlayOptions, play
-from pvp_ml.cli.play.text import Order, fighters, play_text
+from pvp_ml.cli.play.text import Order, play_text
 from pvp_ml.errors import UserError
+from pvp_ml.games.osrs.show.sketch import sketch
 from pvp_ml.games.registry import find
 from pvp_ml.selfplay.evaluate import Contestant, find_contestant
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Rule
@@ -124,7 +125,7 @@ def test_the_other_fighter_shows_only_what_is_on_the_screen():
         "position": [5, 4],
         "supplies": {"anglerfish": 9},
     }
-    text = fighters([one, other], 7, 0)
+    text = sketch({"fighters": [one, other], "tick": 7}, 0)
     assert "tick 7, 2 tile(s) apart" in text and "you:  80/99 hp  whip  smite" in text and "they:  12/99 hp" in text
     assert "shark 3" in text and "attack 2" in text and "anglerfish" not in text and "brew" not in text
 
@@ -137,3 +138,12 @@ def test_the_command(monkeypatch, capsys):
     for wrong, words in (({"seat": 2}, "seat 2 does not exist"), ({"scenario": "x"}, "no scenario 'x'")):
         with pytest.raises(UserError, match=words):
             play("connect4", options=PlayOptions(text=True, **wrong))
+
+
+def test_a_game_that_is_not_played_on_servers_or_in_this_process_is_refused():
+    with pytest.raises(UserError, match="game 'nh' has no server that people play on — choose from: vgc"):
+        play("nh", options=PlayOptions(server="local"))
+    with pytest.raises(UserError, match="'http://x' is not the address of a websocket"):
+        play("vgc", options=PlayOptions(server="http://x"))
+    with pytest.raises(UserError, match="game 'vgc' runs in other processes"):
+        play("vgc", options=PlayOptions(text=True))

@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ PLAY_NIM = """
 import json
 import numpy as np
 import pvp_nim
-from pvp_ml.games.playthrough import record
+from pvp_ml.games.conformance.playthrough import record
 from pvp_ml.games.registry import configure, find
 from pvp_ml.match import Bot, MatchPlan
 
@@ -30,7 +32,7 @@ PLAY_CENTRE = """
 import json
 import numpy as np
 from pvp_ml import players
-from pvp_ml.games.hosting import Host
+from pvp_ml.games.adapters.hosting import Host
 
 host, rng = Host("connect4", ours=(0,), opponent="centre", matches=32), np.random.default_rng(0)
 host.restart(rng, 600)
@@ -74,6 +76,26 @@ def test_the_game_is_played_and_its_expert_is_one(installed):
     played = json.loads(python(installed, "-W", "error", "-c", PLAY_NIM).stdout)
     assert Path(played["file"]).is_relative_to(installed)
     assert played["wins"] > 0.95
+
+
+def test_the_game_is_played_on_a_page_with_its_own_view(installed, tmp_path):
+    env = {**os.environ, "PYTHONPATH": str(installed)}
+    command = [sys.executable, "-m", "pvp_ml", "play", "nim", "--port", "0", "--no-open", "--no-keep"]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as server:
+        try:
+            address = re.search(r"http://\S+:\d+", server.stdout.readline()).group()
+
+            def fetch(path):
+                with urllib.request.urlopen(address + path, timeout=30) as answer:
+                    return answer.read().decode(), answer.headers["content-type"]
+
+            view = json.loads(fetch("/api/arena")[0])["view"]
+            assert view == {"module": "/games/nim/view.js", "styles": ["/games/nim/nim.css"]}
+            text, kind = fetch(view["module"])
+            assert "export default class NimView" in text and "javascript" in kind
+            assert ".heap" in fetch(view["styles"][0])[0]
+        finally:
+            server.terminate()
 
 
 def test_the_player_is_found_and_beats_random_moves(installed):

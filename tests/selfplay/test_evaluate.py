@@ -137,6 +137,8 @@ SCRIPT = GameSpec(
 class ScriptGame:
     """Seat 0's signal at step t is −t, seat 1's is 10 t; seat 1 rests at odd steps."""
 
+    runs_elsewhere = False
+
     def __init__(self, matches):
         self.spec, self.matches = SCRIPT, matches
         self.plans, self.rows = [], [None] * matches
@@ -177,6 +179,8 @@ class ScriptGame:
 
 class SlowScriptGame:
     """The same as an AsyncVecGame that answers a few rows at a time, in another order."""
+
+    runs_elsewhere = True
 
     def __init__(self, matches):
         self.game, self.spec, self.matches = ScriptGame(matches), SCRIPT, matches

@@ -19,7 +19,7 @@ def folded(**values):
 
 
 def test_shares_are_of_sums_and_death_counts_losses_only():
-    sums = FigureSums(SPEC, NH.figures)
+    sums = FigureSums(SPEC, NH.presentation.figures)
     sums.add(
         0, folded(protected_prayer=3, unprotected_prayer=1, specials_used=2, remaining_food_scale=5), np.array([WIN])
     )

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pvp_ml.games.osrs.remote.wire import read_envelope
-from pvp_ml.serve.sim_server.arena import Arena, ArenaLimits, State
-from pvp_ml.serve.sim_server.fights import GamePool
+from pvp_ml.games.osrs.sim_server.arena import Arena, ArenaLimits, State
+from pvp_ml.games.osrs.sim_server.fights import GamePool
 
 NAMES = ["a", "b", "c", "d", "", "baseline", "x" * 65]
 TARGETS = ["a", "b", "c", "d", "baseline", "attacker", "nobody", 7, None]

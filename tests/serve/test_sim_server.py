@@ -16,9 +16,10 @@ from remote_playing import serving
 from table_client import FEATURES, HEADS, Refused, TableClient, close_all
 
 from pvp_ml import cli
-from pvp_ml.cli.sim_server import SimOptions, to_config
 from pvp_ml.errors import UserError
-from pvp_ml.serve.sim_server.server import SimConfig, SimServer
+from pvp_ml.games.osrs.sim_server.command import to_config
+from pvp_ml.games.osrs.sim_server.server import SimConfig, SimServer
+from pvp_ml.games.tooling import SimServerOptions
 
 DEADLINE_S = 0.6
 
@@ -407,12 +408,12 @@ def test_two_hundred_agents_wait_for_nobody(server):
 
 def test_flags_and_environment(monkeypatch):
     monkeypatch.setenv("REMOTE_ENV_PORT", "7123")
-    config = to_config(SimOptions(mode="real-time", deadline=7.0, max_agents=5))
+    config = to_config(SimServerOptions(mode="real-time", deadline=7.0, max_agents=5))
     assert (config.port, config.arena.tick_s, config.arena.deadline_s, config.arena.agents) == (7123, 0.6, 7.0, 5)
-    assert to_config(SimOptions(port=9)).port == 9
+    assert to_config(SimServerOptions(port=9)).port == 9
     monkeypatch.setenv("REMOTE_ENV_PORT", "seven")
     with pytest.raises(UserError, match="REMOTE_ENV_PORT is 'seven'"):
-        to_config(SimOptions())
+        to_config(SimServerOptions())
     with pytest.raises(UserError, match="no password"):
         SimServer(SimConfig(host="0.0.0.0"))
 

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from ringside import bundle_for, spec_of
+from ringside import bundle_for
 from test_room import Ear, until
 
 from pvp_ml.errors import UserError
@@ -25,18 +25,18 @@ def arena_of(game, place, folder=None, **more):
 
 
 def test_the_shipped_model_is_met_first(corner):
-    assert Contestants(spec_of("nh"), corner, "").default == "model:GeneralizedNh"
-    assert Contestants(spec_of("nh"), corner, "").note == ""
-    assert Contestants(spec_of("nh"), corner, "nh-bot").default == "bot:nh-bot"
-    assert Contestants(spec_of("connect4"), corner, "").default == "model:Stones"
+    assert Contestants(registry.find("nh"), corner, "").default == "model:GeneralizedNh"
+    assert Contestants(registry.find("nh"), corner, "").note == ""
+    assert Contestants(registry.find("nh"), corner, "nh-bot").default == "bot:nh-bot"
+    assert Contestants(registry.find("connect4"), corner, "").default == "model:Stones"
 
 
 def test_without_the_shipped_model_somebody_else_is_met_and_it_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr("pvp_ml.data_files.PACKAGE", tmp_path)
-    found = Contestants(spec_of("nh"), tmp_path, "")
+    found = Contestants(registry.find("nh"), tmp_path, "")
     assert found.default == "bot:nh-bot"
     assert found.note.startswith("models/GeneralizedNh.zip is not here, so you meet nh-bot")
-    assert Contestants(spec_of("connect4"), tmp_path, "").default == "bot:tactician"
+    assert Contestants(registry.find("connect4"), tmp_path, "").default == "bot:tactician"
 
 
 def test_models_are_found_by_file_run_and_name_and_must_fit(tmp_path):
@@ -46,13 +46,13 @@ def test_models_are_found_by_file_run_and_name_and_must_fit(tmp_path):
     write_bundle(tmp_path / "elsewhere.zip", bundle_for("nh"))
     write_bundle(tmp_path / "models/stones.zip", bundle_for("connect4"))
     (tmp_path / "models/broken.zip").write_bytes(b"no zip")
-    found = Contestants(spec_of("nh"), tmp_path, "")
+    found = Contestants(registry.find("nh"), tmp_path, "")
     assert "model:first" in found.listed and not {"model:stones", "model:broken"} & set(found.listed)
-    assert Contestants(spec_of("nh"), tmp_path, "elsewhere.zip").default == "model:elsewhere"
+    assert Contestants(registry.find("nh"), tmp_path, "elsewhere.zip").default == "model:elsewhere"
     with pytest.raises(UserError, match="does not fit 'nh'"):
-        Contestants(spec_of("nh"), tmp_path, "stones")
+        Contestants(registry.find("nh"), tmp_path, "stones")
     with pytest.raises(UserError, match="'nobody' cannot be fought"):
-        Contestants(spec_of("nh"), tmp_path, "nobody")
+        Contestants(registry.find("nh"), tmp_path, "nobody")
     with pytest.raises(UserError, match="no contestant"):
         found.find("model:../../secret")
 

@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ import pytest
 from ringside import Ringside, spec_of
 
 from pvp_ml.errors import UserError
+from pvp_ml.games import registry
+from pvp_ml.games.presentation import PageView, Presentation
 from pvp_ml.games.replay import read_replay
 from pvp_ml.web.orders import Orders
 
@@ -282,3 +285,46 @@ def test_dharok_is_on_the_page_too_and_friends_can_look_on(page, browser, corner
         until(page, "document.querySelector('#timeline .where').textContent !== ''")
         assert step_shown(page) >= steps
         assert page.inner_text("#cards .seat0 strong") == "You"
+
+
+OWN_VIEW = """
+import { $, el } from "/static/dom.js";
+export default class {
+  static hasPanel = false;
+  constructor(game, log) {
+    this.log = log;
+    this.moves = [];
+    $("scene").replaceChildren(el("p", { class: "own" }, game));
+  }
+  render() { document.querySelector(".own").dataset.step = this.log.frame?.step ?? ""; }
+  draw() {}
+  lines() { return []; }
+  marks() { return []; }
+}
+"""
+
+
+def play_with(page, corner, monkeypatch, folder, script):
+    """Kuhn poker on a page, with `script` as the game's own view."""
+    (folder / "view.js").write_text(script)
+    (folder / "own.css").write_text(".own { color: rgb(1, 2, 3); }")
+    view = PageView(folder, styles=("own.css",))
+    kuhn = replace(registry.find("kuhn"), presentation=Presentation(page=view))
+    monkeypatch.setattr(registry, "find", lambda name: kuhn)
+    with Ringside("kuhn", corner, None) as ring:
+        begin(page, ring, "bot:random")
+        yield
+
+
+def test_a_game_is_drawn_by_the_view_that_it_brings(page, corner, monkeypatch, tmp_path):
+    for _ in play_with(page, corner, monkeypatch, tmp_path, OWN_VIEW):
+        until(page, "document.querySelector('.own').dataset.step !== ''")
+        assert page.inner_text(".own") == "kuhn"
+        assert page.evaluate("getComputedStyle(document.querySelector('.own')).color") == "rgb(1, 2, 3)"
+        assert not page.is_visible("#panel"), "the view says that it has none"
+
+
+def test_a_view_that_does_not_load_is_told_and_the_match_goes_on(page, corner, monkeypatch, tmp_path):
+    for _ in play_with(page, corner, monkeypatch, tmp_path, "export default 7;"):
+        assert page.is_visible("#panel button.move") and page.is_visible("#scene dl.facts")
+        assert "its default export is no class" in page.inner_text("#toasts")

@@ -3,6 +3,7 @@
 import json
 import random
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from ringside import Refused, Ringside
 
 from pvp_ml.errors import UserError
+from pvp_ml.games import registry
+from pvp_ml.games.presentation import PageView, Presentation
 from pvp_ml.web.guard import Allowance, Guard, ServerConfig
 from pvp_ml.web.messages import MAX_MESSAGE_BYTES, Order, Start, read_message
 
@@ -19,18 +22,58 @@ def test_the_page_and_its_parts_are_served_strictly(board):
     assert status == 200 and b'<script type="module" src="/static/app.js">' in body
     assert headers["content-security-policy"].startswith("default-src 'self'")
     assert headers["x-content-type-options"] == "nosniff" and "server" not in headers
-    for path, kind in (("app.js", "javascript"), ("osrs/stage.js", "javascript"), ("style.css", "css")):
+    for path, kind in (("app.js", "javascript"), ("match.css", "css"), ("style.css", "css")):
         status, _, headers = board.get(f"/static/{path}")
         assert status == 200 and kind in headers["content-type"]
     assert board.get("/static/../server.py")[0] == 404
     assert board.get("/static/%2e%2e/server.py")[0] == 404
 
 
-def test_nothing_is_loaded_from_elsewhere(board):
+def test_a_game_brings_its_own_view(board):
+    view = json.loads(board.get("/api/arena")[1])["view"]
+    assert view == {"module": "/games/connect4/board.js", "styles": ["/games/connect4/board.css"]}
+    status, body, headers = board.get(view["module"])
+    assert status == 200 and "javascript" in headers["content-type"] and b"export default class" in body
+    assert headers["content-security-policy"].startswith("default-src 'self'")
+    assert "css" in board.get(view["styles"][0])[2]["content-type"]
+    assert board.get("/games/nh/view.js")[0] == 404, "only the game that is played"
+
+
+def test_a_game_without_a_view_of_its_own(corner):
+    with Ringside("kuhn", corner, None) as ring:
+        assert json.loads(ring.get("/api/arena")[1])["view"] is None
+        assert ring.get("/games/kuhn/view.js")[0] == 404
+
+
+def test_a_games_folder_gives_what_a_page_needs_and_nothing_else(corner, tmp_path, monkeypatch):
+    folder = tmp_path / "its package"
+    (folder / "parts").mkdir(parents=True)
+    (tmp_path / "secret.js").write_text("secret")
+    for name in ("view.js", "parts/more.js", "picture.svg", "rules.py", ".hidden.js", "notes"):
+        (folder / name).write_text("")
+    (folder / "linked.js").symlink_to(tmp_path / "secret.js")
+    own = replace(registry.find("kuhn"), name="a game", presentation=Presentation(page=PageView(folder)))
+    monkeypatch.setattr(registry, "find", lambda name: own)
+    with Ringside("a game", corner, None) as ring:
+        assert json.loads(ring.get("/api/arena")[1])["view"]["module"] == "/games/a%20game/view.js"
+        for name in ("view.js", "parts/more.js", "picture.svg"):
+            assert ring.get(f"/games/a%20game/{name}")[0] == 200, name
+        for name in ("rules.py", ".hidden.js", "notes", "", "parts", "linked.js", "../secret.js", "%2e%2e/secret.js",
+                     "..%2fsecret.js", "parts/../../secret.js", "..%5csecret.js", f"/{tmp_path}/secret.js",
+                     f"%2f{tmp_path}/secret.js", "view.js%00.py", "parts/%2e%2e/%2e%2e/secret.js"):  # fmt: skip
+            status, body, _ = ring.get(f"/games/a%20game/{name}")
+            assert status == 404 and b"secret" not in body, name
+
+
+PAGES = [game.presentation.page.folder for game in registry.every() if game.presentation.page is not None]
+
+
+def test_nothing_is_loaded_from_elsewhere():
     """No part of the page names another host."""
     from pvp_ml.web.server import STATIC
 
-    for path in STATIC.rglob("*.*"):
+    assert len(PAGES) >= 3
+    for path in (file for folder in (STATIC, *PAGES) for file in folder.rglob("*.*")):
         text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
         assert "http://" not in text and "https://" not in text, path
 

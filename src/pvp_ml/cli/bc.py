@@ -10,6 +10,7 @@ from rich.console import Console
 
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
+from pvp_ml.games.tooling import ImportOrder
 from pvp_ml.model.recording import Recording, join, parts_of, read_recording, write_recording
 from pvp_ml.run.config.schema import load_config
 from pvp_ml.spec import GameSpec
@@ -70,8 +71,8 @@ def record(player: str, *flags: Flags, game: str = "", out: Path = Path("recordi
 
 @app.command(name="import")
 def import_(*battles: Path, out: Path = Path("recording.zip"), winners: bool = False, min_rating: int = 0,
-            format: str = "") -> None:  # fmt: skip
-    """Read recorded VGC battles: Showdown replays (JSON), their logs, input logs, or folders of them.
+            format: str = "", game: str = "") -> None:  # fmt: skip
+    """Read recorded matches of people. VGC: Showdown replays (JSON), their logs, input logs, or folders of them.
 
     Input logs hold every choice and are exact. A replay shows what happened: decisions that it hides are left out.
 
@@ -81,30 +82,17 @@ def import_(*battles: Path, out: Path = Path("recording.zip"), winners: bool = F
         winners: keep only the decisions of the side that won
         min_rating: leave out replays that are rated lower, or not at all
         format: the format of logs that do not name theirs
+        game: whose matches they are, where more than one game can read some
     """
-    from pvp_ml.games.vgc.config import VgcConfig, make_spec
-    from pvp_ml.games.vgc.replays import find_files, import_battles, read_battle
-
-    spec, refused, read = make_spec(VgcConfig()), [], []
-    for path in find_files(battles):
-        try:
-            battle = read_battle(path, format)
-        except UserError as error:
-            refused.append(str(error))
-            continue
-        if battle.rating >= min_rating:
-            read.append(battle)
-    if not read:
-        raise UserError("none of the files holds a battle to learn from", refused[0] if refused else "lower the rating")
-    recording, report = import_battles(read, VgcConfig(), winners)
-    files = write_parts(out, recording, spec, "imported")
+    read = registry.ability(lambda tools: tools.import_matches, "import of recorded matches", game)
+    found = read(ImportOrder(battles, winners, min_rating, format))
+    files = write_parts(out, found.recording, found.spec, "imported")
     console = Console()
-    console.print(
-        f"{len(recording):,} decisions of {report.battles} battles in {files}", highlight=False, soft_wrap=True
-    )
-    for reason, count in report.reasons.most_common():
+    text = f"{len(found.recording):,} decisions of {found.matches} battles in {files}"
+    console.print(text, highlight=False, soft_wrap=True)
+    for reason, count in found.left_out:
         console.print(f"  left out: {count:,} decisions ({reason})", highlight=False)
-    for text in [*refused, *report.refused][:MAX_SHOWN]:
+    for text in found.refused[:MAX_SHOWN]:
         console.print(f"  not read: {text}", highlight=False, markup=False)
 
 

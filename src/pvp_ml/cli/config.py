@@ -58,7 +58,7 @@ def list_() -> None:
 
 
 @app.command
-def options(*, game: str = "connect4", markdown: bool = False) -> None:
+def options(*, game: str = registry.DEFAULT_GAME, markdown: bool = False) -> None:
     """List every flag of `pvp-ml train`.
 
     Args:

@@ -11,30 +11,29 @@ from rich.console import Console
 from pvp_ml.cli import INTERRUPTED
 from pvp_ml.cli.train import require_torch, results
 from pvp_ml.errors import UserError
+from pvp_ml.games import registry
 from pvp_ml.model.bundle import Bundle
 from pvp_ml.run.config.schema import Config, load_config
 from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant
 from pvp_ml.selfplay.tally import Evaluation
 
-PRESETS = {"connect4": "toys/connect4-demo", "nh": "nh/quick"}
 MAX_DEMOS = 1000
 BEGINNER = "itself before training"
 SHOWN = 16
-"""Ticks of the closing fight that are printed."""
+"""Lines of the closing match that are printed."""
 
 
-def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0, game: str = "nh") -> int:
+def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0, game: str = registry.DEMO_GAME) -> int:
     """Two minutes of training with a live view, then matches against two opponents, then what to try next.
 
     Args:
         seconds: how long to train
         game: nh (fights of Old School RuneScape; their rules compile for a minute the first time) or connect4
     """
-    if game not in PRESETS:
-        raise UserError(f"there is no demo of '{game}'", f"choose from: {', '.join(PRESETS)}")
+    plan = registry.ability(lambda tools: tools.demo, "demo", game)
     if not 1.0 <= seconds <= 86400.0:
         raise UserError(f"--seconds is {seconds:g}", "use 1 to 86400")
-    config = configuration(Path.cwd(), PRESETS[game], seconds)
+    config = configuration(Path.cwd(), plan.preset, seconds)
     require_torch()
     from pvp_ml.run.session import final_evaluation, open_run
     from pvp_ml.run.trainer import train
@@ -53,8 +52,8 @@ def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0, game: str 
     if run.is_stopping:
         console.print(f"saved in {run.store.path}")
         return INTERRUPTED
-    if game == "nh":
-        show_fight(model, console)
+    if plan.rival:
+        show_match(game, model, plan.rival, console)
     for line in results([*reports, *began[:1]]):
         console.print(f"[bold]{line}[/]")
     for line in results(began[1:]):
@@ -65,7 +64,7 @@ def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0, game: str 
         (f"pvp-ml watch {game} --model {model}", "one match, step by step"),
         (f"pvp-ml play {game} --against {model}", "play it yourself in the browser"),
         (
-            f"pvp-ml train --preset {PRESETS[game].removesuffix('-demo')} --name mine",
+            f"pvp-ml train --preset {plan.longer or plan.preset} --name mine",
             "longer; Ctrl-C saves, again goes on",
         ),
         ("pvp-ml game list", "what else can be played"),
@@ -87,12 +86,12 @@ def beginnings(config: Config, untrained: Bundle, trained: Bundle) -> list[Evalu
     return told
 
 
-def show_fight(model: Path, console: Console) -> None:
-    """The beginning and the end of one fight against the scripted bot, told tick by tick."""
+def show_match(game: str, model: Path, rival: str, console: Console) -> None:
+    """The beginning and the end of one match against the rival, told step by step."""
     from pvp_ml.cli.watch import one_match
 
-    lines = list(one_match("nh", str(model), "nh-bot", seed=1))
-    console.print(f"\nOne fight, {model.parent.name} (A) against nh-bot (B):")
+    lines = list(one_match(game, str(model), rival, seed=1))
+    console.print(f"\nOne match, {model.parent.name} (A) against {rival} (B):")
     shown = lines if len(lines) <= SHOWN else [*lines[: SHOWN // 2], "  …", *lines[-SHOWN // 2 :]]
     for line in shown:
         console.print(line, markup=False)

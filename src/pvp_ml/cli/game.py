@@ -89,7 +89,7 @@ def show(
     if features:
         console.print(_feature_table(spec))
     if actions:
-        for line in game.action_notes(config) if game.action_notes else ():
+        for line in notes(config) if (notes := game.presentation.action_notes) else ():
             console.print(escape(line))
         console.print(_action_table(spec.heads))
     if not features and not actions:
@@ -151,10 +151,10 @@ def setup(name: str) -> None:
 
     game = registry.find(name)
     console = Console(highlight=False, soft_wrap=True)
-    if game.setup is None:
+    if game.tooling.setup is None:
         console.print(f"{game.name} needs nothing")
         return
-    game.setup(lambda line: console.print(escape(line)))
+    game.tooling.setup(lambda line: console.print(escape(line)))
     console.print(f"{game.name} is ready")
 
 
@@ -172,10 +172,10 @@ def conform(name: str, *, traces: Path, free_plays: int = 40, limit: int = 0, as
     from pvp_ml.games import registry
 
     game = registry.find(name)
-    if game.conform is None:
+    if game.tooling.conform is None:
         raise UserError(f"game '{game.name}' has no recorded matches to compare with")
     console = Console(stderr=True, highlight=False, soft_wrap=True, quiet=as_json)
-    report = game.conform(traces, free_plays, limit, lambda line: console.print(escape(line)))
+    report = game.tooling.conform(traces, free_plays, limit, lambda line: console.print(escape(line)))
     print(json.dumps(report.to_json()) if as_json else report.text())
     return 0 if report.passed else BROKEN
 
@@ -202,9 +202,9 @@ def _facts(game: GameType) -> dict[str, Any]:
         "aliases": list(game.aliases),
         "title": game.title,
         "status": game.status,
-        "needs_setup": game.setup is not None,
+        "needs_setup": game.tooling.setup is not None,
         "reproducible": game.reproducible,
-        "asynchronous": game.asynchronous,
+        "runs_elsewhere": game.runs_elsewhere(game.config()),
     }
 
 

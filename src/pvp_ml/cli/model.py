@@ -101,7 +101,7 @@ def import_(old: Path, *, to: Path | None = None) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_bundle(path, imported.bundle)
     path.with_suffix(".import.json").write_text(json.dumps(imported.report, indent=1) + "\n", encoding="utf-8")
-    if imported.bundle.metadata.game == "remote":
+    if imported.needs_contract:
         path.with_suffix(".contract.json").write_bytes(model.contract_json)
     for note in imported.notes:
         print(f"note: {note}")
@@ -128,12 +128,13 @@ def export(
         raise UserError("no format is chosen", "give --onnx FILE, --torch FILE or --rlbot FOLDER")
     path = find(model)
     if rlbot is not None:
-        from pvp_ml.games.rocket_league.rlbot.folder import write_folder
-        from pvp_ml.games.rocket_league.rlbot.pilot import BotSettings
-
         if not 1 <= tick_skip <= 60:
             raise UserError(f"tick_skip is {tick_skip}", "give 1 to 60 ticks")
-        files = write_folder(read_bundle(path), model_name(path), rlbot, BotSettings(tick_skip=tick_skip))
+        bundle = read_bundle(path)
+        write = registry.ability(
+            lambda tools: tools.bot_folder, "export as a bot of the original", bundle.metadata.game
+        )
+        files = write(bundle, model_name(path), rlbot, tick_skip)
         print(f"{rlbot}: {len(files)} files; add the folder in RLBot, or start rlbot.toml")
     if onnx is not None or torch is not None:
         from pvp_ml.run.store.exports import export_model

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
 
 from cyclopts import App
 from rich.console import Console
@@ -11,7 +10,6 @@ from rich.table import Table
 
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
-from pvp_ml.match import VecGame
 from pvp_ml.model.bundle import read_bundle
 from pvp_ml.serve.obs_check import Reference, check_rows, read_log, sample_game
 
@@ -38,10 +36,10 @@ def check(log: Path, *, game: str, model: Path | None = None, steps: int = 200) 
         raise UserError(f"cannot read '{log}': {error}") from error
     if model is not None:
         reference = Reference.of_bundle(read_bundle(model))
-    elif found.asynchronous:
+    elif found.runs_elsewhere(config):
         raise UserError(f"game '{game}' cannot be sampled quickly", "give --model FILE to compare with")
     else:
-        built = cast(VecGame, found.build(config, 64))
+        built = registry.build_here(found, config, 64)
         reference = Reference.of_rows(sample_game(built, steps, 0))
         built.close()
     findings = check_rows(rows, spec.interface, reference)

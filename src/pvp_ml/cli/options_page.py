@@ -43,7 +43,7 @@ negative. Weights may be schedules.
 def page() -> str:
     """The whole page."""
     shared = list(options_of(Config))
-    _, names = config_options(registry.find("connect4"))
+    _, names = config_options(registry.find(registry.DEFAULT_GAME))
     parts = [HEADER]
     for section in Config.model_fields:
         model = section_of(Config, section)

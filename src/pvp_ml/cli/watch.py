@@ -45,8 +45,8 @@ def watch(
     kind = registry.find(game)
     settings = game_settings(kind, flags)
     spec = kind.spec(settings)
-    if kind.watch is not None:
-        for line in kind.watch(settings, model, against, scenario, seed):
+    if kind.presentation.watch is not None:
+        for line in kind.presentation.watch(settings, model, against, scenario, seed):
             print(line)
         return
     names = (model or "player:random", against or (spec.bots[0] if spec.bots else "player:random"))

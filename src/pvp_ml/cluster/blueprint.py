@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import torch
 from pydantic import BaseModel, ConfigDict
 
 from pvp_ml.cluster.memory import TraineeMemory
 from pvp_ml.games import registry
-from pvp_ml.match import AsyncVecGame, VecGame
 from pvp_ml.model.actor import Actor
 from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.rl.loss import PpoConfig
@@ -75,10 +74,11 @@ class Blueprint(BaseModel):
         plans = PlanSource(self.seed, rank, self.shards, game.spec.teams, mix)
         steps = self.trainees[0].ppo.n_steps
         mixer = RewardMixer(game.spec, self.reward)
-        if game_type.runs_elsewhere(config):
-            collector: Collector = AsyncCollector(cast(AsyncVecGame, game), steps, seat_actors, mixer, plans)
+        collector: Collector
+        if game.runs_elsewhere:
+            collector = AsyncCollector(game, steps, seat_actors, mixer, plans)
         else:
-            collector = Collector(cast(VecGame, game), steps, seat_actors, mixer, plans)
+            collector = Collector(game, steps, seat_actors, mixer, plans)
         return Shard(rank, self.seed, collector, shares)
 
     def learner(self, rank: int, spec: GameSpec, memories: list[TraineeMemory]) -> ShardLearner:

@@ -20,6 +20,7 @@ EPSILON = 1e-8
 CLIP = 5.0
 Array = npt.NDArray[Any]
 KNOWN_GAMES = ("nh", "dharok")
+CONTRACT_GAME = "remote"
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class Imported:
     bundle: Bundle
     report: Mapping[str, Any]
     notes: tuple[str, ...]
+
+    @property
+    def needs_contract(self) -> bool:
+        """Whether no game here has these features and heads, so that the contract must lie beside the model."""
+        return self.bundle.metadata.game == CONTRACT_GAME
 
 
 @dataclass(frozen=True)
@@ -95,10 +101,10 @@ def _spec(model: LegacyModel) -> GameSpec:
         if same_features and spec.heads == contract.heads:
             return spec
     hidden = contract.hidden
-    game = registry.find("remote")
+    game = registry.find(CONTRACT_GAME)
     base = game.spec(game.config())
     return GameSpec(
-        name="remote",
+        name=CONTRACT_GAME,
         version=1,
         teams=base.teams,
         blocks=(contract.observation,),

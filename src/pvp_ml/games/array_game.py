@@ -12,7 +12,7 @@ A row is ready when every seat with a turn gave input; a step with IDLE passes t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -98,6 +98,8 @@ class PlanQueue:
 
 class TableGame:
     """M matches of a toy side by side, a VecGame."""
+
+    runs_elsewhere: ClassVar[Literal[False]] = False
 
     def __init__(self, spec: GameSpec, matches: int) -> None:
         if matches < 1:

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pvp_ml.errors import UserError
-from pvp_ml.match import AsyncVecGame, StepBuffers, VecGame
-from pvp_ml.spec import Figure, GameSpec
+from pvp_ml.games.presentation import Presentation
+from pvp_ml.games.tooling import Tooling
+from pvp_ml.match import AsyncVecGame, VecGame
+from pvp_ml.spec import GameSpec
 
 GROUP = "pvp_ml.games"
 
+DEFAULT_GAME = "connect4"
+"""The game that commands take which need any game: quick, and there without extras."""
+
+DEMO_GAME = "nh"
+"""The game that newcomers are shown, and that a server is measured with."""
+
 Status = Literal["thoroughly tested", "tested", "experimental"]
+Ability = TypeVar("Ability")
 
 
 class GameConfig(BaseModel):
@@ -27,44 +36,28 @@ class GameConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class ConformResult(Protocol):
-    """How a game agrees with recorded matches of the original."""
+def here(config: GameConfig) -> bool:
+    """For `GameType.runs_elsewhere`: the rules always run in this process."""
+    return False
 
-    @property
-    def passed(self) -> bool:
-        """Whether every bar is met."""
 
-    def text(self) -> str:
-        """The report for people."""
-
-    def to_json(self) -> dict[str, Any]:
-        """The report for programs."""
+def elsewhere(config: GameConfig) -> bool:
+    """For `GameType.runs_elsewhere`: the rules always run in other processes."""
+    return True
 
 
 @dataclass(frozen=True, slots=True)
 class GameType:
     """What an entry point gives: how to describe and to build a game. Creating one must import nothing heavy.
 
-    `build(config, matches)` returns a VecGame, or an AsyncVecGame when the rules run in other processes. `setup`
-    fetches what the game needs from outside (a simulator, meshes) and reports progress through its argument.
+    `build(config, matches)` returns a VecGame, or an AsyncVecGame where `runs_elsewhere(config)` says that the rules
+    run in other processes.
 
     `reproducible`: the same plan and actions give the same match bit for bit; a game on somebody else's physics may say
     no, and is then excused from that check and from exact resume. `symmetric`: no seat has an advantage and all seats
-    see alike, over many seeds. `action_notes(config)` gives lines that `pvp-ml game show NAME --actions` prints above
-    the choices. `narrate(steps)` turns the game and its buffers after each step of one match into lines for people; a
-    game whose matches cannot be told that way gives `watch(config, first, second, scenario, seed)` instead.
-    `asynchronous` games always run elsewhere; `is_remote(config)` says it of one that only may.
+    see alike, over many seeds.
 
-    `scene(game, out)` is what a page draws of row 0, what the last step did included, also right after its match
-    stopped; a game without it is drawn from its `view`.
-
-    `show(view)` sends a view to a viewer of the game's own, outside this program. `bench_matches` play side by side
-    when `pvp-ml bench sim` is not told how many.
-
-    `figures` are what players of it talk about; evaluations and training metrics show them.
-
-    `bench(config, tell)` measures a game that cannot be timed by stepping it here; `conform(folder, free_plays, limit,
-    tell)` compares it with recorded matches of the original.
+    `presentation` and `tooling` hold what is optional: how people see it, and what it adds to the commands.
     """
 
     name: str
@@ -74,24 +67,11 @@ class GameType:
     build: Callable[[Any, int], VecGame | AsyncVecGame]
     aliases: tuple[str, ...] = ()
     status: Status = "experimental"
-    setup: Callable[[Callable[[str], None]], None] | None = None
-    asynchronous: bool = False
+    runs_elsewhere: Callable[[Any], bool] = here
     reproducible: bool = True
     symmetric: bool = False
-    action_notes: Callable[[Any], list[str]] | None = None
-    narrate: Callable[[Iterable[tuple[VecGame, StepBuffers]]], Iterator[str]] | None = None
-    watch: Callable[[Any, str, str, str, int], Iterator[str]] | None = None
-    scene: Callable[[VecGame, StepBuffers], dict[str, Any]] | None = None
-    show: Callable[[dict[str, Any]], None] | None = None
-    bench_matches: int = 1024
-    bench: Callable[[Any, Callable[[str], None]], dict[str, Any]] | None = None
-    conform: Callable[[Path, int, int, Callable[[str], None]], ConformResult] | None = None
-    is_remote: Callable[[Any], bool] | None = None
-    figures: tuple[Figure, ...] = ()
-
-    def runs_elsewhere(self, config: GameConfig) -> bool:
-        """Whether `build` gives an AsyncVecGame under these settings."""
-        return self.asynchronous or (self.is_remote is not None and self.is_remote(config))
+    presentation: Presentation = field(default_factory=Presentation)
+    tooling: Tooling = field(default_factory=Tooling)
 
 
 @cache
@@ -120,6 +100,42 @@ def find(name: str) -> GameType:
         ) from error
     if not isinstance(game, GameType):
         raise UserError(f"entry point '{name}' = {entry.value} gives {type(game).__name__}", "it must give a GameType")
+    return game
+
+
+def every() -> list[GameType]:
+    """Each game once, by name; a package that does not load is left out (`pvp-ml game list` shows it)."""
+    found: dict[str, GameType] = {}
+    for name in names():
+        with suppress(UserError):
+            game = find(name)
+            found.setdefault(game.name, game)
+    return [found[name] for name in sorted(found)]
+
+
+def ability(of: Callable[[Tooling], Ability | None], what: str, name: str = "") -> Ability:
+    """What the named game brings along for a command, or the only game that does; `what` says it in errors."""
+    named = find(name) if name else None
+    if named is not None and (own := of(named.tooling)) is not None:
+        return own
+    able = {game.name: found for game in every() if (found := of(game.tooling)) is not None}
+    known = f"choose from: {', '.join(able)}" if able else "no installed game has it"
+    if named is not None:
+        raise UserError(f"game '{named.name}' has no {what}", known)
+    if len(able) != 1:
+        raise UserError(f"which game's {what}?", f"name one with --game, {known}" if able else known)
+    return next(iter(able.values()))
+
+
+def build_here(kind: GameType, config: GameConfig, matches: int) -> VecGame:
+    """The game in this process; one that runs elsewhere is refused."""
+    refusal = UserError(f"game '{kind.name}' runs in other processes", "this works with games that run here")
+    if kind.runs_elsewhere(config):
+        raise refusal
+    game = kind.build(config, matches)
+    if game.runs_elsewhere:
+        game.close()
+        raise refusal
     return game
 
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -104,7 +104,7 @@ def play(replay: Replay) -> Iterator[tuple[VecGame, StepBuffers]]:
         )
     if kind.runs_elsewhere(config) or not kind.reproducible:  # a file must not name a server or a command to start
         raise ReplayError(f"matches of '{replay.game}' cannot be played again from their actions")
-    game = cast(VecGame, kind.build(config, 1))
+    game = registry.build_here(kind, config, 1)
     try:
         out = StepBuffers.allocate(spec, 1)
         game.queue([replay.plan])
@@ -126,7 +126,7 @@ def is_over(out: StepBuffers) -> bool:
 
 def narrate(game: str, steps: Iterable[tuple[VecGame, StepBuffers]]) -> Iterator[str]:
     """Lines for people: the game's own words where it has some, else what changed in its view."""
-    own = registry.find(game).narrate
+    own = registry.find(game).presentation.narrate
     if own is not None:
         yield from own(steps)
         return

@@ -97,7 +97,7 @@ class Run:
         try:
             self.learning = Learning(shards)
             shards.initialise()
-            self._matches = MatchMetrics(self.spec, config.env.type.figures)
+            self._matches = MatchMetrics(self.spec, config.env.type.presentation.figures)
         except BaseException:  # Ctrl-C too: a run that was not made cannot be closed
             shards.close()
             raise

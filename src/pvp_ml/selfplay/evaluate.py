@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -91,8 +90,8 @@ def play_plans(game: VecGame | AsyncVecGame, sides: tuple[Contestant, Contestant
     table = _Table(game.spec, game.matches, plans, sides, figures)
     game.queue(plans)
     tell = progress or (lambda done, planned: None)
-    if hasattr(game, "recv"):
-        _play_async(cast(AsyncVecGame, game), table, tell)
+    if game.runs_elsewhere:
+        _play_async(game, table, tell)
     else:
         _play(game, table, tell)
     return table.report(sides[0].name, sides[1].name, seed, list(dict.fromkeys(plan.scenario for plan in plans)))

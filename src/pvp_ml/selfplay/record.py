@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, cast
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from pvp_ml.spec import GameSpec
 Advice = Callable[[SerialArray, IntArray], IntArray]
 
 
+@runtime_checkable
 class AdvisingGame(Protocol):
     """A game whose bots can say what they would do in somebody else's seat."""
 
@@ -119,20 +120,20 @@ def record_bot(game: VecGame | AsyncVecGame, bot: str, driver: Contestant | None
     Against the same bot, both seats are kept and every seed is played once: with the seats swapped, two players who are
     the same play the same match again.
     """
-    if not hasattr(game, "advise"):
+    if not isinstance(game, AdvisingGame):
         raise UserError(
             f"the bots of '{game.spec.name}' are inside the game and do not tell their decisions",
             "record a model or a scripted player",
         )
-    advising = cast(AdvisingGame, game)
-    advising.advise(bot)
+    game.advise(bot)
+    advice = game.advice
     made: list[RecordingPlayer] = []
 
     def seated(played: Contestant | None) -> Callable[[GameSpec], Player]:
         def build(spec: GameSpec) -> Player:
             make = played.make if played is not None else None
-            player = make(spec) if make is not None else AdvisedPlayer(advising.advice)
-            made.append(RecordingPlayer(player, spec, advising.advice))
+            player = make(spec) if make is not None else AdvisedPlayer(advice)
+            made.append(RecordingPlayer(player, spec, advice))
             return made[-1]
 
         return build

@@ -47,7 +47,7 @@ class Shard(ShardLearner):
     def state(self) -> dict[str, Any]:
         """All that the next rollout of this shard depends on besides weights and statistics."""
         collector = self.collector
-        if not hasattr(collector.game, "snapshot"):
+        if collector.game.runs_elsewhere:
             return {"drawn": collector.plans.drawn}
         return {
             "rollout": collector.rollout.state(),
@@ -62,7 +62,7 @@ class Shard(ShardLearner):
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from `state`, bit for bit; matches in other processes cannot be saved and start anew."""
         collector = self.collector
-        if "game" not in state:
+        if "game" not in state or collector.game.runs_elsewhere:
             return self.skip_plans(state["drawn"])
         collector.game.restore(state["game"])
         collector.rollout.restore(state["rollout"])

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from pvp_ml import data_files
 from pvp_ml.errors import UserError
@@ -58,7 +59,7 @@ class Arena:
             raise UserError(f"seat {config.seat} does not exist", f"there are seats 0 to {self.spec.seats - 1}")
         if config.scenario:
             self.spec.scenario(config.scenario)
-        self.contestants = Contestants(self.spec, working_directory, config.against, config.greedy)
+        self.contestants = Contestants(self.kind, working_directory, config.against, config.greedy)
         self.rooms: dict[str, Room] = {}
         self._clock, self._now = clock, now
 
@@ -79,6 +80,7 @@ class Arena:
         return {
             "game": self.spec.name,
             "title": self.kind.title,
+            "view": self._view(),
             "heads": [{"name": h.name, "choices": h.choices, "fallback": h.fallback, "rules": jsonable(h.rules)}
                       for h in self.spec.heads],
             "teams": self.spec.teams,
@@ -93,6 +95,18 @@ class Arena:
             "note": self.contestants.note,
             "keeps": self.config.folder is not None,
         }  # fmt: skip
+
+    @property
+    def files(self) -> str:
+        """Where on the server the game's own files are."""
+        return f"/games/{quote(self.kind.name, safe='')}"
+
+    def _view(self) -> dict[str, Any] | None:
+        """Addresses of the game's own view; None where it has none."""
+        page = self.kind.presentation.page
+        if page is None:
+            return None
+        return {"module": f"{self.files}/{page.module}", "styles": [f"{self.files}/{name}" for name in page.styles]}
 
     # matches ---------------------------------------------------------------------------------------------------------
 

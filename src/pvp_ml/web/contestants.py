@@ -7,13 +7,12 @@ from pathlib import Path
 
 from pvp_ml import data_files, players
 from pvp_ml.errors import UserError
+from pvp_ml.games.registry import GameType
 from pvp_ml.match import Bot, External, Occupant
 from pvp_ml.model.bundle import Bundle, model_name, read_bundle, read_metadata
 from pvp_ml.spec import GameSpec
 from pvp_ml.web.minds import Mind, PolicyMind, ScriptedMind
 
-SHIPPED = {"nh": "GeneralizedNh"}
-"""The model that a game is played against when nobody is named."""
 YOU = "you"
 
 
@@ -31,8 +30,9 @@ class Contestant:
 class Contestants:
     """All of them, fixed when the server starts; a page can only name what is listed here."""
 
-    def __init__(self, spec: GameSpec, working_directory: Path, against: str, greedy: bool = False) -> None:
-        self._spec = spec
+    def __init__(self, kind: GameType, working_directory: Path, against: str, greedy: bool = False) -> None:
+        self._spec = spec = kind.spec(kind.config())
+        self._rival = kind.presentation.rival
         self._is_greedy = greedy
         self._bundles: dict[Path, Bundle] = {}
         found = [Contestant(YOU, "You", "you"), *_models(spec, working_directory)]
@@ -75,14 +75,14 @@ class Contestants:
         """The id of the first opponent; says in `note` why it is not the shipped model."""
         if against:
             return self._named(against, working_directory)
-        wanted = SHIPPED.get(self._spec.name)
-        if wanted is not None and f"model:{wanted}" in self.listed:
+        wanted = self._rival
+        if wanted and f"model:{wanted}" in self.listed:
             return f"model:{wanted}"
         model = next((c.id for c in self.listed.values() if c.kind == "model"), None)
         rivals = [c for c in self.listed.values() if c.kind in ("bot", "player")]
         rivals.sort(key=lambda c: c.name in ("random", "noop"))  # somebody who tries, where there is one
         instead = model or (rivals[0].id if rivals else YOU)
-        if wanted is not None:
+        if wanted:
             name = self.listed[instead].name
             self.note = f"models/{wanted}.zip is not here, so you meet {name}; put it there or name one with --against"
         return instead

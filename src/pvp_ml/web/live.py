@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +37,8 @@ class Frame:
 
 def picture(kind: GameType, game: VecGame, out: StepBuffers) -> dict[str, Any]:
     """What a page draws of row 0."""
-    return kind.scene(game, out) if kind.scene is not None else {"kind": "view", **game.view(0)}
+    scene = kind.presentation.scene
+    return scene(game, out) if scene is not None else {"kind": "view", **game.view(0)}
 
 
 class LiveMatch:
@@ -46,10 +47,8 @@ class LiveMatch:
     def __init__(
         self, kind: GameType, config: GameConfig, plan: MatchPlan, minds: Sequence[Mind | None], human: int | None
     ) -> None:
-        if kind.runs_elsewhere(config):
-            raise UserError(f"'{kind.name}' runs in other processes", "the page plays games that run here")
         self.kind, self.config, self.plan, self.human = kind, config, plan, human
-        self._game = cast(VecGame, kind.build(config, 1))
+        self._game = registry.build_here(kind, config, 1)
         self.spec = self._game.spec
         self.orders = Orders(self.spec)
         self._minds = minds

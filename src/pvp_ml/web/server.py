@@ -7,8 +7,9 @@ import contextlib
 import json
 import socket
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import unquote
 
 import uvicorn
 from starlette.applications import Starlette
@@ -16,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
-from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -30,6 +31,7 @@ from pvp_ml.web.page import Connection, Page
 
 STATIC = Path(__file__).parent / "static"
 SWEEP_S = 5.0
+_PAGE_FILES = frozenset({".js", ".css", ".svg", ".png", ".jpg", ".webp", ".woff2", ".json"})
 _TRANSPORT = "pvp_ml.transport"
 _HEADERS = (
     (b"content-security-policy", b"default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'"),
@@ -60,7 +62,7 @@ class Site:
 
     def app(self) -> ASGIApp:
         """The ASGI application."""
-        routes = [
+        routes: list[BaseRoute] = [
             Route("/", lambda request: FileResponse(STATIC / "index.html")),
             Route("/api/arena", self._about),
             Route("/api/replays", self._list),
@@ -70,6 +72,9 @@ class Site:
             WebSocketRoute("/ws", self._socket),
             Mount("/static", StaticFiles(directory=STATIC)),
         ]
+        page = self.arena.kind.presentation.page
+        if page is not None:
+            routes.append(Mount(unquote(self.arena.files), _GameFiles(directory=page.folder)))
         return _Headers(Starlette(routes=routes, lifespan=self._life), self._guard)
 
     @contextlib.asynccontextmanager
@@ -154,6 +159,16 @@ class Site:
                 return
             elif allowance.refused % 50 == 1:
                 page.complain("too many messages; slow down")
+
+
+class _GameFiles(StaticFiles):
+    """The folder of a game's own view. It may hold more than a page needs, so only what a page needs is given."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        parts = PurePosixPath(path.replace("\\", "/"))
+        if parts.suffix not in _PAGE_FILES or any(part.startswith(".") for part in parts.parts):
+            return PlainTextResponse("Not Found", 404)
+        return await super().get_response(path, scope)
 
 
 class _Headers:

@@ -10,7 +10,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.games.conformance.check import check_game
 from pvp_ml.games.conformance.promises import PROMISES
 from pvp_ml.games.legal import check_actions
-from pvp_ml.games.registry import find
+from pvp_ml.games.registry import elsewhere, find
 from pvp_ml.games.toys.connect4 import GAME as CONNECT4
 from pvp_ml.games.toys.connect4 import Connect4Game
 from pvp_ml.games.toys.kuhn import GAME as KUHN
@@ -219,6 +219,8 @@ def test_an_id_outside_its_vocabulary_is_found():
 class Detached:
     """An AsyncVecGame for the test: each row is a toy of its own, answers come back in shuffled portions."""
 
+    runs_elsewhere = True
+
     def __init__(self, game_type, config, matches, lose=-1):
         self.spec, self.matches = game_type.spec(config), matches
         self._rows = [game_type.build(config, 1) for _ in range(matches)]
@@ -279,13 +281,26 @@ class Detached:
 
 @pytest.mark.parametrize("game_type", [KUHN, PENNIES, CONNECT4], ids=lambda t: t.name)
 def test_an_asynchronous_game_keeps_every_promise(game_type):
-    asynchronous = replace(game_type, build=lambda c, m: Detached(game_type, c, m), asynchronous=True)
+    asynchronous = replace(game_type, build=lambda c, m: Detached(game_type, c, m), runs_elsewhere=elsewhere)
     report = check_game(asynchronous)
     assert report.passed, report.text()
     assert {c.name: c.outcome for c in report.checks}["snapshot continues"] == "excused"
 
 
 def test_an_asynchronous_game_that_loses_an_answer_is_reported():
-    asynchronous = replace(KUHN, build=lambda c, m: Detached(KUHN, c, m, lose=5), asynchronous=True)
+    asynchronous = replace(KUHN, build=lambda c, m: Detached(KUHN, c, m, lose=5), runs_elsewhere=elsewhere)
     report = check_game(asynchronous)
     assert any("no answer in" in check.detail for check in report.broken)
+
+
+@pytest.mark.parametrize(
+    ("game_type", "words"),
+    [
+        (replace(KUHN, runs_elsewhere=elsewhere), "a VecGame where runs_elsewhere promises an AsyncVecGame"),
+        (replace(KUHN, build=lambda c, m: Detached(KUHN, c, m)), "an AsyncVecGame where runs_elsewhere promises a Vec"),
+    ],
+    ids=["said elsewhere", "said here"],
+)
+def test_a_game_that_does_not_run_where_it_says_is_reported(game_type, words):
+    report = check_game(game_type)
+    assert report.broken and all(words in check.detail for check in report.broken[:1]), report.text()

@@ -7,9 +7,9 @@ import threading
 import numpy as np
 
 from pvp_ml.games.legal import Legality
+from pvp_ml.games.osrs.sim_server.arena import ArenaLimits
+from pvp_ml.games.osrs.sim_server.server import SimConfig, SimServer
 from pvp_ml.match import RESTING, StepBuffers
-from pvp_ml.serve.sim_server.arena import ArenaLimits
-from pvp_ml.serve.sim_server.server import SimConfig, SimServer
 
 
 @contextlib.contextmanager

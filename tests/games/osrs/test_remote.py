@@ -1,7 +1,6 @@
 """The external server as a game: the same matches as in process, and every way in which it can fail."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +90,7 @@ UNPROMISED = {"bots play", "queue is served in order", "seats are symmetric"}
 
 
 def test_a_remote_game_keeps_the_promises_of_a_game(server):
-    kind = replace(registry.find("dharok"), asynchronous=True)
+    kind = registry.find("dharok")
     config = registry.configure(kind, {"remote": f"127.0.0.1:{server.port}", "max_ticks": 20})
     names = {promise.__name__.replace("_", " ") for promise in PROMISES} - UNPROMISED
     report = check_game(kind, config, matches=2, most_steps=400, only=names)

@@ -106,3 +106,19 @@ def test_classic_names_are_written_beside_ours():
     assert tracker.last["entropy"] == 1.5
     assert "policy_loss" not in tracker.last
     assert len(CLASSIC) == 6
+
+
+def test_auto_knows_whether_the_game_runs_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setattr("pvp_ml.run.config.schema.cores", lambda: 2)
+    monkeypatch.setattr("pvp_ml.run.config.schema.free_bytes", lambda: None)
+    flags = ["--game", "nh", "--num-envs", "auto"]
+    assert load_config("", flags, tmp_path).env.matches == 512
+    assert load_config("", [*flags, "--env.remote", "127.0.0.1:7070"], tmp_path).env.matches == 32
+    assert load_config("", [*flags, "--env.remote-command", "java -jar server.jar"], tmp_path).env.matches == 32
+
+
+def test_a_game_says_which_of_its_terms_are_penalties(caplog, tmp_path):
+    warn_at_start(load_config("", ["--game", "nh", "--reward.weights.damage_received", "0.1"], tmp_path), None)
+    assert told(caplog) == [
+        "reward.weights.damage_received is 0.1: that rewards what should hurt; a penalty is negative"
+    ]

@@ -28,6 +28,8 @@ MIXED = LineupMix(((0.5, (Live(), Live())), (0.5, (Live(), Bot("tactician")))))
 class SlowGame:
     """An AsyncVecGame made of one-match games that answer in a random order, as processes would."""
 
+    runs_elsewhere = True
+
     def __init__(self, name: str, matches: int, seed: int) -> None:
         game = registry.find(name)
         self.games = [game.build(game.config(), 1) for _ in range(matches)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pydantic import Field
 
 from pvp_ml.games.array_game import RANDOM_BOT, Rows, TableGame
+from pvp_ml.games.presentation import PageView, Presentation
 from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.match import StepBuffers
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Signal
@@ -90,4 +92,5 @@ GAME = GameType(
     spec=describe,
     build=lambda config, matches: NimGame(describe(config), config, matches),
     symmetric=True,
+    presentation=Presentation(page=PageView(Path(__file__).parent / "page", "view.js", ("nim.css",))),
 )

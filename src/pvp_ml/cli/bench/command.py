@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 from pvp_ml.errors import UserError
+from pvp_ml.games import registry
 
 app = App(name="bench", help="Measure speed: the simulation alone, the whole loop, or a server.")
 AsJson = Annotated[bool, Parameter(name="--json", negative="")]
@@ -70,7 +71,12 @@ class Measurement:
 
 @app.command
 def sim(
-    *, game: str = "connect4", matches: int = 0, seconds: float = 2.0, repeats: int = 3, as_json: AsJson = False
+    *,
+    game: str = registry.DEFAULT_GAME,
+    matches: int = 0,
+    seconds: float = 2.0,
+    repeats: int = 3,
+    as_json: AsJson = False,
 ) -> None:
     """Random legal play, the simulation alone: agent-steps per second of processor time spent in the game.
 
@@ -82,13 +88,12 @@ def sim(
         as_json: print one JSON object
     """
     from pvp_ml.cli.bench.loops import simulate
-    from pvp_ml.games import registry
 
     kind = registry.find(game)
-    matches = matches or kind.bench_matches
+    matches = matches or kind.tooling.bench_matches
     check(matches, seconds, repeats)
-    if kind.bench is not None:
-        print(json.dumps(kind.bench(kind.config(), (lambda line: None) if as_json else print)))
+    if kind.tooling.bench is not None:
+        print(json.dumps(kind.tooling.bench(kind.config(), (lambda line: None) if as_json else print)))
         return
     runs = [simulate(game, matches, seconds) for _ in range(repeats)]
     split = {part: sum(run.split[part] for run in runs) for part in ("simulate", "sample")}
@@ -123,7 +128,7 @@ def train(
     check(1, 1.0, min(rollouts, repeats))
     require_torch()
     words = [*flags, *(SEPARATE if compare == "sb3" else [])]
-    config = load_config(preset, words if words or preset else ["--game", "connect4"], Path.cwd())
+    config = load_config(preset, words if words or preset else ["--game", registry.DEFAULT_GAME], Path.cwd())
     ours, theirs, split = [], [], dict.fromkeys(PARTS, 0.0)
     for _ in range(repeats):  # in turn, so that both meet the same noise
         run = learn(config, rollouts)

@@ -48,11 +48,12 @@ class Timing:
 def simulate(name: str, matches: int, seconds: float) -> Timing:
     """Random legal play for that long, counted in processor seconds spent in the game."""
     kind = registry.find(name)
-    if kind.asynchronous:
+    config = kind.config()
+    if kind.runs_elsewhere(config):
         raise UserError(f"game '{name}' runs in processes of its own", "measure it with `pvp-ml bench train`")
-    game = kind.build(kind.config(), matches)
+    game = registry.build_here(kind, config, matches)
     try:
-        return _simulate(game, players.make("random", game.spec), seconds, time.process_time)  # type: ignore[arg-type]
+        return _simulate(game, players.make("random", game.spec), seconds, time.process_time)
     finally:
         game.close()
 

@@ -36,8 +36,8 @@ _SERVE = "from pvp_ml.cli.serve import *; serve(ServeOptions(model=({!r},), port
 _COMPARED = (1, 4, 16, 64)  # rows at which the engines themselves are compared
 
 
-def serve(*, game: str = "nh", network: Literal["default", "ancestor", "both"] = "both", model: Path | None = None,
-          clients: Sequence[int] = (1, JUDGED, 64), seconds: float = 2.0, repeats: int = 3,
+def serve(*, game: str = registry.DEMO_GAME, network: Literal["default", "ancestor", "both"] = "both",
+          model: Path | None = None, clients: Sequence[int] = (1, JUDGED, 64), seconds: float = 2.0, repeats: int = 3,
           engine: EngineName = "auto", as_json: AsJson = False) -> None:  # fmt: skip
     """Clients that ask again as soon as they are answered: requests per second of the server's processor time.
 

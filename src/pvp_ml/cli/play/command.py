@@ -8,7 +8,6 @@ import secrets
 import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from cyclopts import Parameter
 
@@ -16,7 +15,6 @@ from pvp_ml.cli.play.text import play_text
 from pvp_ml.cli.serve import read_token
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
-from pvp_ml.match import VecGame
 from pvp_ml.selfplay.evaluate import find_contestant
 
 
@@ -76,7 +74,7 @@ def play(game: str, *, options: PlayOptions = DEFAULTS) -> None:
         game: a name from `pvp-ml game list`
     """
     if options.server:
-        from pvp_ml.cli.play.showdown import play_on_server
+        from pvp_ml.cli.play.on_server import play_on_server
 
         play_on_server(game, options)
     elif options.text:
@@ -124,9 +122,7 @@ def _on_page(game: str, options: PlayOptions) -> None:
 
 def _in_terminal(game: str, options: PlayOptions) -> None:
     found = registry.find(game)
-    if found.asynchronous:
-        raise UserError(f"'{game}' cannot be played in the terminal")
-    built = cast(VecGame, found.build(found.config(), 1))
+    built = registry.build_here(found, found.config(), 1)
     spec, seat = built.spec, options.seat
     try:
         if not 0 <= seat < spec.seats:
@@ -137,6 +133,6 @@ def _in_terminal(game: str, options: PlayOptions) -> None:
         spec.scenario(name)
         number = secrets.randbits(63) if options.seed is None else options.seed
         print(f"{found.title}: you against {contestant.name}, seed {number}")
-        play_text(built, contestant, name, number, seat, print, lambda: input("> "))
+        play_text(built, contestant, name, number, seat, print, lambda: input("> "), found.presentation.sketch)
     finally:
         built.close()

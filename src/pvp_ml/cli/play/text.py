@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ choice; Enter alone gives no input.
 Say = Callable[[str], None]
 Listen = Callable[[], str]
 Picks = dict[str, str]
+Sketch = Callable[[dict[str, Any], int], str] | None
 
 
 class Order:
@@ -87,7 +88,8 @@ class Order:
                         break
 
 
-def play_text(game: VecGame, rival: Contestant, scenario: str, seed: int, seat: int, say: Say, listen: Listen) -> int:
+def play_text(game: VecGame, rival: Contestant, scenario: str, seed: int, seat: int, say: Say, listen: Listen,
+              sketch: Sketch = None) -> int:  # fmt: skip
     """One match, you in `seat`, the rival everywhere else; returns your result (1, 0, -1), 0 when you give up."""
     spec = game.spec
     others: Occupant = Bot(rival.bot) if rival.bot else External("rival")
@@ -104,7 +106,7 @@ def play_text(game: VecGame, rival: Contestant, scenario: str, seed: int, seat: 
     while True:
         actions[:] = IDLE
         if out.acting[0, seat]:
-            say("\n" + picture(game.view(0), spec, out.obs[0, seat], seat))
+            say("\n" + picture(game.view(0), spec, out.obs[0, seat], seat, sketch))
             action = _ask(order, spec, out, seat, say, listen)
             if action is None:
                 return 0
@@ -157,31 +159,13 @@ def _keys(seed: int) -> Iterator[int]:
         yield int(uniform(np.array([state], np.uint64), 1)[0, 0] * 2**62)
 
 
-def picture(view: dict[str, Any], spec: GameSpec, obs: npt.NDArray[np.float32], seat: int) -> str:
-    """What a player may know: a board as it is, fighters side by side, otherwise the features that are not 0."""
+def picture(view: dict[str, Any], spec: GameSpec, obs: npt.NDArray[np.float32], seat: int, sketch: Sketch) -> str:
+    """What a player may know: the game's own sketch, a board as it is, otherwise the features that are not 0."""
+    if sketch is not None:
+        return sketch(view, seat)
     if "board" in view:
         return "\n".join(view["board"]) + f"\nyou are seat {seat}"
-    if "fighters" in view:
-        return fighters(cast(list[dict[str, Any]], view["fighters"]), view.get("tick", 0), seat)
     return _features(spec, obs)
-
-
-def fighters(pair: list[dict[str, Any]], tick: int, seat: int) -> str:
-    """Both fighters; of the other one only what a player sees on the screen."""
-    you, other = pair[seat], pair[1 - seat]
-    distance = max(abs(a - b) for a, b in zip(you["position"], other["position"], strict=True))
-    lines = [f"tick {tick}, {distance} tile(s) apart"]
-    for name, one in (("you", you), ("they", other)):
-        now, full = one["levels"]["hitpoints"]
-        prayers = ", ".join(one["prayers"]) or "no prayer"
-        lines.append(f"{name:>5}: {now:3d}/{full} hp  {one['worn'].get('weapon', 'unarmed')}  {prayers}")
-    timers = ", ".join(f"{name} {ticks}" for name, ticks in you["timers"].items() if ticks)
-    supplies = ", ".join(f"{name} {count}" for name, count in you["supplies"].items() if count)
-    prayer = you["levels"]["prayer"][0]
-    lines.append(
-        f"       special {you['special_energy']} %, prayer {prayer}, {supplies}" + (f"; {timers}" if timers else "")
-    )
-    return "\n".join(lines)
 
 
 def _features(spec: GameSpec, obs: npt.NDArray[np.float32]) -> str:

@@ -5,6 +5,7 @@ gymnasium itself is imported through `adapters`, when a game is described or bui
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from pydantic import Field
 from pvp_ml.errors import UserError
 from pvp_ml.games.array_game import Rows, TableGame
 from pvp_ml.games.registry import GameConfig, GameType
+from pvp_ml.games.tooling import Finding, Tooling, library
 from pvp_ml.match import TIE, IntArray, StepBuffers
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Signal
 
@@ -161,6 +163,10 @@ def _registered_limit(name: str) -> int | None:
     return None if limit is None or limit < 1 else int(limit)
 
 
+def _doctor() -> Iterator[Finding]:
+    yield library("gymnasium", "gym", "Gymnasium envs")
+
+
 GAME = GameType(
     name="gym",
     title="A Gymnasium env with discrete actions",
@@ -168,4 +174,5 @@ GAME = GameType(
     spec=_spec,
     build=lambda config, matches: GymnasiumGame(_spec(config), config, matches),
     status="tested",
+    tooling=Tooling(doctor=_doctor),
 )

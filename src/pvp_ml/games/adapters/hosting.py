@@ -59,14 +59,17 @@ class Host:
 
     def without_viewer(self, metadata: dict[str, Any]) -> dict[str, Any]:
         """An adapter's metadata for this game: it can be shown to people only where it has a viewer."""
-        modes = [mode for mode in metadata["render_modes"] if mode != "human" or self.type.show is not None]
+        modes = [
+            mode for mode in metadata["render_modes"] if mode != "human" or self.type.presentation.show is not None
+        ]
         return {**metadata, "render_modes": modes}
 
     def show(self) -> None:
         """Send the match to the game's own viewer."""
-        if self.type.show is None:
+        show = self.type.presentation.show
+        if show is None:
             raise UserError(f"game '{self.spec.name}' has no viewer", "use render_mode='ansi'")
-        self.type.show(self.view())
+        show(self.view())
 
     def restart(self, rng: np.random.Generator, queued: int) -> None:
         """Abandon what is played and begin anew with seeds from `rng`; `queued` plans beyond the first M wait."""

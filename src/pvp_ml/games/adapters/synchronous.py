@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -17,6 +17,8 @@ _LAST_ONLY = ("result", "final_obs", "final_privileged")
 
 class Synchronous:
     """Costs the waiting that an asynchronous collector avoids; has no snapshot, because the rules run elsewhere."""
+
+    runs_elsewhere: ClassVar[Literal[False]] = False  # for whoever drives it
 
     def __init__(self, game: AsyncVecGame, timeout_s: float = 60.0) -> None:
         self.spec, self.matches = game.spec, game.matches
@@ -96,4 +98,4 @@ class Synchronous:
 
 def in_step(game: VecGame | AsyncVecGame, timeout_s: float = 60.0) -> VecGame:
     """The game itself, or an asynchronous one made to look like it."""
-    return game if hasattr(game, "step") else Synchronous(game, timeout_s)  # type: ignore[return-value, arg-type]
+    return Synchronous(game, timeout_s) if game.runs_elsewhere else game

@@ -170,7 +170,7 @@ def seats_are_symmetric(subject: Subject) -> str:
     """Where the type says symmetric: over many seeds no seat wins more, and all seats begin with the same view."""
     if not subject.type.symmetric:
         raise ExcusedError("the game does not declare symmetric=True")
-    rows = subject.matches if subject.type.asynchronous else SYMMETRY_ROWS
+    rows = subject.matches if subject.runs_elsewhere else SYMMETRY_ROWS
     traces = list(subject.play(subject.plans(SYMMETRY_MATCHES), rows).values())
     results = np.array([t.ending["result"] for t in traces if t.ending], np.float64)
     first = np.array([t.steps[0]["obs"] for t in traces], np.float64)

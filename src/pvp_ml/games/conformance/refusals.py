@@ -97,7 +97,7 @@ def unknown_plans_are_refused(subject: Subject) -> str:
             game.queue([*subject.plans(1), MatchPlan(1, 1, lineup, scenario)])
         except UserError:
             out = StepBuffers.allocate(spec, subject.matches)
-            if not subject.type.asynchronous:
+            if not subject.runs_elsewhere:
                 game.start(out)
                 if (out.serial != RESTING).any():
                     raise BrokenError(f"a list with an unknown {what} was queued in part") from None
@@ -110,7 +110,7 @@ def unknown_plans_are_refused(subject: Subject) -> str:
 
 def snapshot_continues(subject: Subject) -> str:
     """A restored game, fresh or used, continues bit for bit; other bytes and another M are refused."""
-    if subject.type.asynchronous:
+    if subject.runs_elsewhere:
         raise ExcusedError("an AsyncVecGame has no snapshot")
     if not subject.type.reproducible:
         raise ExcusedError("the game declares reproducible=False")

@@ -34,9 +34,20 @@ class Subject:
         """As the type describes it."""
         return self.type.spec(self.config)
 
+    @property
+    def runs_elsewhere(self) -> bool:
+        """Whether the rules run in other processes under these settings."""
+        return self.type.runs_elsewhere(self.config)
+
     def build(self, matches: int | None = None) -> VecGame:
         """A fresh game; an asynchronous one is driven in step."""
-        return in_step(self.type.build(self.config, matches or self.matches))
+        game = self.type.build(self.config, matches or self.matches)
+        if game.runs_elsewhere != self.runs_elsewhere:
+            game.close()
+            kinds = {True: "an AsyncVecGame", False: "a VecGame"}
+            said, built = kinds[self.runs_elsewhere], kinds[game.runs_elsewhere]
+            raise BrokenError(f"build gives {built} where runs_elsewhere promises {said}")
+        return in_step(game)
 
     def plans(
         self, count: int, lineup: tuple[Occupant, ...] | None = None, scenario: str | None = None

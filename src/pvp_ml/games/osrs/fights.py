@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -16,8 +16,10 @@ from pvp_ml.games.contract import Contract, parse_contract
 from pvp_ml.games.osrs import state, switches
 from pvp_ml.games.osrs.remote.config import RemoteFields, is_remote, without_remote
 from pvp_ml.games.osrs.remote.params import reset_fields
-from pvp_ml.games.osrs.signals import DHAROK_FIGURES, FIGURES, REWARDS, SIGNALS
-from pvp_ml.games.registry import ConformResult, GameType
+from pvp_ml.games.osrs.signals import DHAROK_FIGURES, FIGURES, PENALTIES, REWARD_FLAGS, REWARDS, SIGNALS
+from pvp_ml.games.presentation import PageView, Presentation
+from pvp_ml.games.registry import GameType
+from pvp_ml.games.tooling import ConformResult, Demo, SimServer, SimServerOptions, Tooling
 from pvp_ml.match import IDLE, AsyncVecGame, External, MatchPlan, StepBuffers, VecGame
 from pvp_ml.spec import GameSpec, Scenario
 
@@ -217,6 +219,30 @@ def scene(game: VecGame, _: StepBuffers) -> dict[str, Any]:
     return draw(game)
 
 
+def sketch(view: dict[str, Any], seat: int) -> str:
+    """A fight as the one in that seat sees it, in text."""
+    from pvp_ml.games.osrs.show.sketch import sketch as draw
+
+    return draw(view, seat)
+
+
+PAGE = PageView(Path(__file__).parent / "show" / "page", styles=("fight.css",))
+
+
+def serve_others(options: SimServerOptions) -> None:
+    """Both fights behind the simulation protocol."""
+    from pvp_ml.games.osrs.sim_server.command import serve
+
+    serve(options)
+
+
+def bench_server(agents: Sequence[int], seconds: float, repeats: int) -> dict[str, Any]:
+    """How fast that server is."""
+    from pvp_ml.games.osrs.sim_server.bench import bench
+
+    return bench(agents, seconds, repeats)
+
+
 def conform_nh(folder: Path, free_plays: int, limit: int, tell: Callable[[str], None]) -> ConformResult:
     """Agreement with recorded NH fights."""
     from pvp_ml.games.osrs.conformance.conform import conform
@@ -240,11 +266,17 @@ NH = GameType(
     aliases=("NhEnv",),
     status="thoroughly tested",
     symmetric=True,
-    is_remote=is_remote,
-    narrate=narrate,
-    scene=scene,
-    conform=conform_nh,
-    figures=FIGURES,
+    runs_elsewhere=is_remote,
+    presentation=Presentation(
+        narrate=narrate, sketch=sketch, scene=scene, page=PAGE, figures=FIGURES, rival="GeneralizedNh"
+    ),
+    tooling=Tooling(
+        conform=conform_nh,
+        demo=Demo("nh/quick", rival="nh-bot"),
+        sim_server=SimServer(serve_others, bench_server),
+        reward_flags=REWARD_FLAGS,
+        penalties=PENALTIES,
+    ),
 )
 DHAROK = GameType(
     name="dharok",
@@ -255,9 +287,7 @@ DHAROK = GameType(
     aliases=("DharokEnv",),
     status="tested",
     symmetric=True,
-    is_remote=is_remote,
-    narrate=narrate,
-    scene=scene,
-    conform=conform_dharok,
-    figures=DHAROK_FIGURES,
+    runs_elsewhere=is_remote,
+    presentation=Presentation(narrate=narrate, sketch=sketch, scene=scene, page=PAGE, figures=DHAROK_FIGURES),
+    tooling=Tooling(conform=conform_dharok, reward_flags=REWARD_FLAGS, penalties=PENALTIES),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,8 @@ class _Queued(NamedTuple):
 
 class OsrsGame:
     """A VecGame of NH or Dharok fights: `fighters` [M,2,F] and `state` [M,G] int32, `drained` [M,2] float64."""
+
+    runs_elsewhere: ClassVar[Literal[False]] = False
 
     def __init__(self, spec: GameSpec, config: FightConfig, matches: int) -> None:
         if matches < 1:

@@ -135,3 +135,12 @@ FIGURES: tuple[Figure, ...] = (
     *DHAROK_FIGURES,
 )
 """What players of the game talk about."""
+
+REWARD_FLAGS = (
+    ("reward-damage-dealt", "damage_points_dealt"),
+    ("reward-damage-received", "damage_points_received"),
+)
+"""Flags that people know → the term whose weight they are. Damage is counted in points."""
+
+PENALTIES = ("damage_received", "damage_received_shown", "damage_points_received")
+"""Terms that count what goes wrong: a weight above 0 rewards it."""

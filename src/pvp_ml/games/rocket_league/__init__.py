@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pvp_ml.errors import UserError
+from pvp_ml.games.presentation import Presentation
 from pvp_ml.games.registry import GameType
 from pvp_ml.games.rocket_league.config import RocketLeagueConfig
+from pvp_ml.games.tooling import Finding, Tooling, library
 from pvp_ml.match import StepBuffers, VecGame
 from pvp_ml.spec import Figure
 
 if TYPE_CHECKING:
     from pvp_ml.games.rocket_league.game import RocketLeagueGame
+    from pvp_ml.model.bundle import Bundle
     from pvp_ml.spec import GameSpec
 
 
@@ -51,6 +56,29 @@ def _show(view: dict[str, Any]) -> None:
     show(view)
 
 
+def _doctor() -> Iterator[Finding]:
+    from pvp_ml.games.rocket_league.arena.meshes import choose
+
+    yield library("rocketsim", "rocket-league", "Rocket League")
+    try:
+        chosen = choose("auto")
+    except UserError as error:
+        yield Finding("note", error.message, error.hint)
+        return
+    if chosen.origin == "real":
+        yield Finding("ok", f"Rocket League meshes of the game ({chosen.source})")
+    else:
+        fix = "set RS_COLLISION_MESHES to the folder of the game's own (docs/games/rocket_league.md)"
+        yield Finding("note", f"Rocket League meshes are {chosen.origin} ({chosen.source})", fix)
+
+
+def _bot_folder(model: Bundle, name: str, folder: Path, steps: int) -> list[str]:
+    from pvp_ml.games.rocket_league.rlbot.folder import write_folder
+    from pvp_ml.games.rocket_league.rlbot.pilot import BotSettings
+
+    return write_folder(model, name, folder, BotSettings(tick_skip=steps))
+
+
 FIGURES = (
     Figure("touches", "a minute", ("touches",), ("minutes",)),
     Figure("goals", "a minute", ("team_goals",), ("minutes",)),
@@ -70,11 +98,7 @@ GAME = GameType(
     spec=_spec,
     build=_build,
     status="tested",
-    setup=_setup,
     symmetric=True,
-    action_notes=_action_notes,
-    narrate=_narrate,
-    show=_show,
-    bench_matches=64,
-    figures=FIGURES,
+    presentation=Presentation(narrate=_narrate, show=_show, action_notes=_action_notes, figures=FIGURES),
+    tooling=Tooling(setup=_setup, doctor=_doctor, bench_matches=64, bot_folder=_bot_folder),
 )

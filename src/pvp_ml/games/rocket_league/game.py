@@ -8,7 +8,7 @@ plays the running matches again, about 35 µs of CPU per car and step, and `repl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,8 @@ Index = npt.NDArray[np.int64]
 
 class RocketLeagueGame:
     """See `pvp_ml.match.VecGame`; rows are matches, seats are cars, blue first."""
+
+    runs_elsewhere: ClassVar[Literal[False]] = False
 
     def __init__(self, config: RocketLeagueConfig, matches: int) -> None:
         if matches < 1:

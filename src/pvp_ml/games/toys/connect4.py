@@ -6,13 +6,16 @@ so that lines do not wrap from column to column.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.games.array_game import RANDOM_BOT, START_SCENARIOS, Rows, TableGame, starters
+from pvp_ml.games.presentation import PageView, Presentation
 from pvp_ml.games.registry import GameConfig, GameType
+from pvp_ml.games.tooling import Demo, Tooling
 from pvp_ml.match import IntArray, StepBuffers, VecGame
 from pvp_ml.spec import Block, Feature, Figure, GameSpec, Head, RewardTerm, Scenario, Signal
 
@@ -171,6 +174,10 @@ GAME = GameType(
     aliases=("connect_four",),
     status="thoroughly tested",
     symmetric=True,
-    scene=scene,
-    figures=(Figure("stones", "a match", ("stones",)),),
+    presentation=Presentation(
+        scene=scene,
+        page=PageView(Path(__file__).parent / "show" / "page", "board.js", ("board.css",)),
+        figures=(Figure("stones", "a match", ("stones",)),),
+    ),
+    tooling=Tooling(demo=Demo("toys/connect4-demo", longer="toys/connect4")),
 )

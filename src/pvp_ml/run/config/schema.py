@@ -204,13 +204,8 @@ WELL_KNOWN: dict[str, KeyPath] = {
 """Names that people know from elsewhere, as flags and as keys → the field they mean."""
 
 
-REWARD_NAMES = {
-    "reward-ko": "win",
-    "reward-death": "lost",
-    "reward-damage-dealt": "damage_points_dealt",
-    "reward-damage-received": "damage_points_received",
-}
-"""Flags that people know → the term whose weight they are, in games that have it. Damage is counted in points."""
+REWARD_NAMES = {"reward-ko": "win", "reward-death": "lost"}
+"""Flags that people know → the term whose weight they are, in games that have it; a game may add its own."""
 
 
 @cache
@@ -230,7 +225,7 @@ def config_options(game: GameType) -> tuple[list[Option], dict[str, KeyPath]]:
     """Every flag for a run of this game, and its short names."""
     options = list(options_of(config_model(game)))
     rewards = {f"reward-{t.name.replace('_', '-')}": ("reward", "weights", t.name) for t in reward_terms(game)}
-    for name, term in REWARD_NAMES.items():
+    for name, term in (*REWARD_NAMES.items(), *game.tooling.reward_flags):
         if f"reward-{term.replace('_', '-')}" in rewards:
             rewards[name] = ("reward", "weights", term)
     names = {**short_names(options), **WELL_KNOWN, **rewards}
@@ -257,16 +252,18 @@ def _merged(flags: Layer, preset: Layer, game: GameType) -> Layer:
     """Flags over the preset; options of the ancestors and `auto` become what they mean."""
     whole = flags.over(preset)
 
-    def describe() -> GameSpec:
+    def settings() -> GameConfig:
         own = {key: value for key, value in whole.section("env").items() if key in game.config.model_fields}
-        return game.spec(game.config.model_validate(own))
+        return game.config.model_validate(own)
+
+    def describe() -> GameSpec:
+        return game.spec(settings())
 
     layer = translated(flags, whole, describe).over(translated(preset, whole, describe))
     env, ppo = layer.section("env"), layer.section("ppo")
     steps = ppo.get("n_steps", PpoConfig().n_steps)
     if env.get("matches") == "auto":
-        elsewhere = game.asynchronous
-        chosen = auto_matches(describe(), steps, elsewhere, cores(), free_bytes())
+        chosen = auto_matches(describe(), steps, game.runs_elsewhere(settings()), cores(), free_bytes())
         layer = Layer.of({"env": {"matches": chosen}}, layer.source(("env", "matches"))).over(layer)
     if ppo.get("batch_size") == "auto":
         rows = layer.section("env").get("matches", EnvConfig.model_fields["matches"].default) * steps

@@ -21,8 +21,8 @@ LOW_MEMORY_BYTES = 512 << 20
 ROLLOUTS_SHARE = 0.8
 """Of the free memory; a run whose rollouts alone need more will not fit."""
 
-PENALTIES = ("lost", "damage_received", "damage_received_shown", "damage_points_received")
-"""Terms that count what goes wrong: a weight above 0 rewards it."""
+PENALTIES = ("lost",)
+"""Terms that count what goes wrong in any game: a weight above 0 rewards it. A game may name more."""
 
 
 def warn_at_start(config: Config, free: int | None) -> None:
@@ -34,7 +34,7 @@ def warn_at_start(config: Config, free: int | None) -> None:
             "rollouts need about %s of memory, %s are free: take a smaller --num-envs or --n-steps",
             size_text(need), size_text(free),
         )  # fmt: skip
-    for name in PENALTIES:
+    for name in (*PENALTIES, *config.env.type.tooling.penalties):
         schedule = config.reward.weights.get(name)
         weight = schedule.at(Progress(total_steps=1)) if schedule is not None else 0.0
         if weight > 0.0:

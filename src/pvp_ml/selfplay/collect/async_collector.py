@@ -36,7 +36,7 @@ class AsyncCollector(Collector):
     def __init__(
         self, game: AsyncVecGame, steps: int, seat_actors: SeatActors, mixer: RewardMixer, plans: PlanSource
     ) -> None:
-        super().__init__(game, ROOM * steps, seat_actors, mixer, plans)  # type: ignore[arg-type]
+        self._prepare(game, ROOM * steps, seat_actors, mixer, plans)
         self._slow_game = game
         self._target = steps * game.matches
         self._inbox = StepBuffers.allocate(game.spec, game.matches)

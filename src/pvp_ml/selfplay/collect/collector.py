@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pvp_ml.compiled.kernels import row_keys
 from pvp_ml.errors import UserError
-from pvp_ml.match import IDLE, BoolArray, FloatArray, StepBuffers, VecGame
+from pvp_ml.match import IDLE, AsyncVecGame, BoolArray, FloatArray, StepBuffers, VecGame
 from pvp_ml.model.actor import Actor
 from pvp_ml.model.decision import Decision
 from pvp_ml.model.frame_memory import is_forgetful
@@ -55,6 +55,18 @@ class Collector:
     def __init__(
         self, game: VecGame, steps: int, seat_actors: SeatActors, mixer: RewardMixer, plans: PlanSource
     ) -> None:
+        self._prepare(game, steps, seat_actors, mixer, plans)
+        self._game_here = game
+
+    def _prepare(
+        self,
+        game: VecGame | AsyncVecGame,
+        steps: int,
+        seat_actors: SeatActors,
+        mixer: RewardMixer,
+        plans: PlanSource,
+    ) -> None:
+        """What both kinds of game need."""
         spec, m = game.spec, game.matches
         self.game = game
         self.spec = spec
@@ -113,7 +125,7 @@ class Collector:
 
     def _play(self, t: int) -> None:
         try:
-            self.game.step(self.rollout.actions[t], self._buffers[t + 1])
+            self._game_here.step(self.rollout.actions[t], self._buffers[t + 1])
         except (ValueError, TypeError, IndexError, KeyError, ArithmeticError) as error:
             playing = np.sort(self.lanes.serial)
             raise ContractError(
@@ -124,7 +136,7 @@ class Collector:
     def _start(self) -> None:
         self._top_up()
         out = self._buffers[1]
-        self.game.start(out)
+        self._game_here.start(out)
         self.lanes.seat(self._every, out.serial)
         self.inspector.check(out, self._every, steps=0)
         self._own(1)

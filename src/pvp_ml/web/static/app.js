@@ -1,6 +1,5 @@
 // The page: fetch what the arena is, open the socket, and keep everything that is shown in step with the match.
 
-import { BoardView } from "./board.js";
 import { $, el, toast } from "./dom.js";
 import { showHelp } from "./help.js";
 import { Legality, Wishes } from "./legality.js";
@@ -8,21 +7,17 @@ import { Lobby } from "./lobby.js";
 import { MatchLog } from "./match.js";
 import { MindPanel } from "./mind.js";
 import { ask, Link } from "./net.js";
-import { OsrsView } from "./osrs/view.js";
 import { PlainView } from "./plain.js";
 import { Shelf } from "./shelf.js";
 import { Timeline } from "./timeline.js";
 
-const VIEWS = { nh: OsrsView, dharok: OsrsView, connect4: BoardView };
-
 class App {
-  constructor(arena) {
+  constructor(arena, View) {
     this.arena = arena;
     this.log = new MatchLog();
     this.link = new Link();
     this.legality = new Legality(arena.heads);
     this.wishes = new Wishes(this.legality);
-    const View = VIEWS[arena.game] ?? PlainView;
     this.view = new View(arena.game, this.log, this.wishes, (move) => this.press(move), arena.heads);
     this.mind = new MindPanel($("mind"), this.log, this.legality);
     this.timeline = new Timeline($("timeline"), this.log, this.view, {
@@ -224,6 +219,25 @@ class App {
   }
 }
 
+// The game's own view where it brings one; a view that does not load is told and replaced by the plain one.
+async function viewOf({ view }) {
+  if (view === null) return PlainView;
+  try {
+    const { default: View } = await import(view.module);
+    await Promise.all(view.styles.map(addStyles));
+    if (typeof View !== "function") throw new Error("its default export is no class");
+    return View;
+  } catch (error) {
+    toast(`The game's own view does not load: ${error.message}`, "error");
+    return PlainView;
+  }
+}
+
+// Resolves when the sheet is in place, or when it cannot be had: a match without colours is better than none.
+function addStyles(href) {
+  return new Promise((done) => document.head.append(el("link", { rel: "stylesheet", href, onload: done, onerror: done })));
+}
+
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
   localStorage.setItem("theme", theme);
@@ -234,9 +248,10 @@ setTheme(localStorage.getItem("theme") ?? (matchMedia("(prefers-color-scheme: li
 try {
   const arena = await (await ask("/api/arena")).json();
   document.title = `${arena.title} — PvP-ML arena`;
-  document.body.dataset.game = arena.game;
   $("title").textContent = arena.title;
-  const app = new App(arena);
+  const View = await viewOf(arena);
+  document.body.dataset.panel = View.hasPanel === false ? "none" : "shown";
+  const app = new App(arena, View);
   app.begin();
 } catch (error) {
   $("status").textContent = `The arena cannot be opened: ${error.message}`;

@@ -10,8 +10,9 @@ from pydantic import Field, field_validator
 from pvp_ml.errors import UserError
 from pvp_ml.games.contract import Contract, load_contract
 from pvp_ml.games.osrs.remote.link import Address
-from pvp_ml.games.osrs.signals import REWARDS, SIGNALS
-from pvp_ml.games.registry import GameConfig, GameType
+from pvp_ml.games.osrs.signals import PENALTIES, REWARD_FLAGS, REWARDS, SIGNALS
+from pvp_ml.games.registry import GameConfig, GameType, elsewhere
+from pvp_ml.games.tooling import Tooling
 from pvp_ml.match import AsyncVecGame
 from pvp_ml.spec import GameSpec, Scenario
 
@@ -111,6 +112,7 @@ GAME = GameType(
     config=ContractConfig,
     spec=contract_spec,
     build=_build,
-    asynchronous=True,
+    runs_elsewhere=elsewhere,
     reproducible=False,
+    tooling=Tooling(reward_flags=REWARD_FLAGS, penalties=PENALTIES),
 )

@@ -14,7 +14,7 @@ import random
 import string
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -49,6 +49,8 @@ FAULTS = {
 
 class RemoteGame:
     """M fights elsewhere. `bodies`: scenario → training, deathMatch and resetParams of its resets."""
+
+    runs_elsewhere: ClassVar[Literal[True]] = True
 
     def __init__(
         self,

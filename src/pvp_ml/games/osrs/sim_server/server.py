@@ -14,9 +14,9 @@ import numpy as np
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.osrs.remote.wire import DEFAULT_PORT, MAX_REQUEST_BYTES, Envelope, encode_error, read_envelope
+from pvp_ml.games.osrs.sim_server.arena import ACTIONS, Arena, ArenaLimits
+from pvp_ml.games.osrs.sim_server.fights import GamePool, warm_up
 from pvp_ml.serve.limits import is_loopback
-from pvp_ml.serve.sim_server.arena import ACTIONS, Arena, ArenaLimits
-from pvp_ml.serve.sim_server.fights import GamePool, warm_up
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,8 @@ import numpy as np
 from pvp_ml.errors import UserError
 from pvp_ml.games.osrs.remote.params import Seeded, seeded
 from pvp_ml.games.osrs.remote.wire import Envelope, LoginBody, ResetBody, StepBody, encode_answer, encode_error
-from pvp_ml.serve.sim_server.fights import AGENT_TYPES, TARGET_LOST, Fight, GamePool
+from pvp_ml.games.osrs.sim_server.fights import AGENT_TYPES, TARGET_LOST, Fight, GamePool
+from pvp_ml.games.tooling import SimServerOptions
 
 Reply = Callable[[bytes], None]
 BASELINE, ATTACKER = "baseline", "attacker"
@@ -38,9 +39,9 @@ class State(Enum):
 class ArenaLimits:
     """Times in seconds."""
 
-    agents: int = 1000
+    agents: int = SimServerOptions.max_agents
     id_chars: int = 64
-    deadline_s: float = 120.0  # how long an agent may keep its opponent, or its own reset, waiting
+    deadline_s: float = SimServerOptions.deadline  # how long an agent may keep its opponent, or its own reset, waiting
     silent_s: float = 3600.0  # without any message an agent is removed
     orphan_s: float = 5.0  # the same once its connection is gone
     late_ticks: int = 3  # in real time: ticks without a step that an agent may miss

@@ -1,7 +1,7 @@
 // The tile view: ground, both fighters, everything that flies. A picture depends on the frames and the phase alone,
 // so that a fight looks the same live, scrubbed and replayed.
 
-import { el } from "../dom.js";
+import { el } from "/static/dom.js";
 import { drawFighter } from "./figures.js";
 import { drawBurst, drawHealth, drawIce, drawOverhead, drawProjectile, drawSplat, drawVengeance, label } from "./effects.js";
 import { MOVES } from "./moves.js";

@@ -1,6 +1,6 @@
 // Little pictures of items, spells and prayers, drawn here: shapes on a 24 × 24 field, tinted by what the name says.
 
-import { svg } from "../dom.js";
+import { svg } from "/static/dom.js";
 
 // Letters in a shape stand for colours: a main, b second, d dark edge, w white, g gold.
 const SHAPES = {

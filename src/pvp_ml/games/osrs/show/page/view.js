@@ -1,12 +1,12 @@
 // A fight on the page: tiles, cards and panel together.
 
-import { $ } from "../dom.js";
+import { $ } from "/static/dom.js";
 import { Cards } from "./cards.js";
 import { MOVES } from "./moves.js";
 import { Panel } from "./panel.js";
 import { Stage } from "./stage.js";
 
-export class OsrsView {
+export default class OsrsView {
   constructor(game, log, wishes, press) {
     this.log = log;
     this.moves = MOVES[game] ?? [];

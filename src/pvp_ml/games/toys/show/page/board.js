@@ -1,10 +1,12 @@
 // A board on which stones drop, such as Connect 4.
 
-import { $, el, svg } from "./dom.js";
+import { $, el, svg } from "/static/dom.js";
 
 const COLOURS = ["var(--seat0)", "var(--seat1)"];
 
-export class BoardView {
+export default class BoardView {
+  static hasPanel = false; // columns are clicked on the board itself
+
   constructor(game, log, wishes, press) {
     this.log = log;
     this.wishes = wishes;

@@ -1,6 +1,6 @@
 // The side panel: what you can do now, and what the fighters carry. Only legal moves light up.
 
-import { el, title, words } from "../dom.js";
+import { el, title, words } from "/static/dom.js";
 import { glyph, itemIcon, PRAYERS, shape, SPELLS } from "./icons.js";
 import { MOVES, PARTS } from "./moves.js";
 

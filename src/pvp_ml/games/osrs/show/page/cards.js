@@ -1,6 +1,6 @@
 // The two fighters' cards above the tiles: bars, timers, what is worn in the hand.
 
-import { el, words } from "../dom.js";
+import { el, words } from "/static/dom.js";
 
 function meter(kind, label) {
   const fill = el("span", { class: "fill" });

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +57,7 @@ class GamePool:
         free = self._free.get(config)
         if free:
             return free.pop()
-        game = cast(VecGame, game_type.build(config, 1))
+        game = registry.build_here(game_type, config, 1)
         return Ring(game_type, config, game, StepBuffers.allocate(game.spec, 1))
 
     def give_back(self, ring: Ring) -> None:
@@ -164,10 +164,12 @@ def _refuse(ring: Ring, action: list[int]) -> NoReturn:
 
 def _first_signals(game: VecGame) -> list[list[float]]:
     """Where both stand before the first tick; a game reports signals only after one."""
+    from pvp_ml.games.osrs.game import OsrsGame
     from pvp_ml.games.osrs.kernels.signals import write_status
 
-    arrays = cast(Any, game)
+    assert isinstance(game, OsrsGame)
     signals: npt.NDArray[np.float32] = np.zeros((SEATS, len(game.spec.signals)), np.float32)
     for seat in range(SEATS):
-        write_status(arrays.fighters[0, seat], arrays.fighters[0, 1 - seat], arrays.state[0], signals[seat])
-    return cast(list[list[float]], signals.tolist())
+        write_status(game.fighters[0, seat], game.fighters[0, 1 - seat], game.state[0], signals[seat])
+    told: list[list[float]] = signals.tolist()
+    return told

@@ -1,0 +1,51 @@
+"""`pvp-ml play GAME --server`: a model sits down where people are, and they challenge it there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pvp_ml.errors import UserError
+from pvp_ml.games import registry
+from pvp_ml.games.tooling import ServerSeat
+from pvp_ml.players import Player
+from pvp_ml.selfplay.evaluate import find_contestant
+from pvp_ml.spec import GameSpec
+
+if TYPE_CHECKING:
+    from pvp_ml.cli.play.command import PlayOptions
+
+MAX_PASSWORD_BYTES = 1000
+
+
+def play_on_server(game: str, options: PlayOptions) -> None:
+    """Let the named opponent play there."""
+    play = registry.ability(lambda tools: tools.play_on_server, "server that people play on", game)
+    seat = ServerSeat(
+        server=options.server,
+        user=options.user,
+        password=read_password(options.password_file),
+        matches=options.battles,
+        team=options.team,
+        format=options.format,
+        seed=options.seed,
+    )
+
+    def player_of(spec: GameSpec) -> Player:
+        contestant = find_contestant(options.against or "player:random", spec, Path.cwd(), options.greedy)
+        if contestant.make is None:
+            raise UserError(f"'{contestant.name}' is a bot inside the game", "name a model: --against MODEL.zip")
+        return contestant.make(spec)
+
+    play(seat, player_of, print)
+
+
+def read_password(file: Path | None) -> str:
+    """The first line of the file; '' without one."""
+    if file is None:
+        return ""
+    try:
+        with file.open("rb") as opened:
+            return opened.readline(MAX_PASSWORD_BYTES).decode().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read the password in '{file}': {error}"[:200]) from None

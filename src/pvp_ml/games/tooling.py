@@ -1,0 +1,165 @@
+"""What a game adds to the commands: fetching, measuring, comparing, importing, exporting. Every ability is optional."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from pvp_ml.model.bundle import Bundle
+    from pvp_ml.model.recording import Recording
+    from pvp_ml.players import Player
+    from pvp_ml.spec import GameSpec
+
+Tell = Callable[[str], None]
+Mark = Literal["ok", "note", "bad"]
+
+
+class ConformResult(Protocol):
+    """How a game agrees with recorded matches of the original."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every bar is met."""
+
+    def text(self) -> str:
+        """The report for people."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The report for programs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that `pvp-ml doctor` looked at; `fix` says what to do about it."""
+
+    mark: Mark
+    what: str
+    fix: str = ""
+
+
+def library(name: str, extra: str, purpose: str) -> Finding:
+    """Whether the distribution `name` is installed, which comes with an extra of this package."""
+    try:
+        return Finding("ok", f"{name} {version(name)}")
+    except PackageNotFoundError:
+        return Finding("note", f"{name} is missing, {purpose} needs it", f"pip install 'pvp-ml[{extra}]'")
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """How `pvp-ml demo` shows the game: what it trains, and whom the result meets in a match told step by step."""
+
+    preset: str
+    rival: str = ""  # '' = no match is told
+    longer: str = ""  # the preset to go on with; '' = the same
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOrder:
+    """What `pvp-ml bc import` was told."""
+
+    files: tuple[Path, ...]  # files or folders
+    winners: bool = False  # keep only the decisions of the side that won
+    min_rating: int = 0  # leave out matches that are rated lower, or not at all
+    format: str = ""  # of files that do not name theirs
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Decisions read from recorded matches, and what could not be read."""
+
+    recording: Recording
+    spec: GameSpec
+    matches: int
+    left_out: tuple[tuple[str, int], ...] = ()  # reason, decisions
+    refused: tuple[str, ...] = ()  # a line for each file that was not read
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSeat:
+    """What `pvp-ml play --server` was told: where a model sits down, and as whom."""
+
+    server: str  # an address, or `local`
+    user: str
+    password: str = ""
+    matches: int = 0  # 0 = play on
+    team: str = ""  # '' = the game chooses
+    format: str = ""  # '' = the game's
+    seed: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimServerOptions:
+    """The flags of `pvp-ml sim-server`.
+
+    Attributes:
+        port: default: $REMOTE_ENV_PORT, or 7070
+        host: address to listen on; the protocol has no password
+        open_to_network: allow an address that other machines can reach
+        mode: lock-step = a fight goes on when both sides have spoken; real-time = a tick every 600 ms
+        deadline: seconds that an agent may keep its opponent waiting before the fight is void
+        max_agents: agents at once
+        seed: of fights that do not ask for a seed; default: a secret one
+        switches_on: rule switches to set to the reference's behaviour, such as damage_received_zero
+        switches_off: rule switches to set away from it
+    """
+
+    port: int | None = None
+    host: str = "127.0.0.1"
+    open_to_network: bool = False
+    mode: Literal["lock-step", "real-time"] = "lock-step"
+    deadline: float = 120.0
+    max_agents: int = 1000
+    seed: int | None = None
+    switches_on: tuple[str, ...] = ()
+    switches_off: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SimServer:
+    """The game behind a protocol that other trainers speak.
+
+    serve: `(options)` listens until it is interrupted.
+    bench: `(agents, seconds, repeats)` measures it: a metric, its value and unit, and `rows`, one for each count.
+    """
+
+    serve: Callable[[SimServerOptions], None]
+    bench: Callable[[Sequence[int], float, int], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tooling:
+    """What a game can do for the commands.
+
+    setup: `(tell)` fetches what it needs from outside (a simulator, meshes): `pvp-ml game setup`.
+    doctor: what `pvp-ml doctor` says of this machine for this game.
+    bench: `(config, tell)` measures a game that cannot be timed by stepping it here: `pvp-ml bench sim`.
+    bench_matches: how many play side by side when `bench sim` is not told.
+    conform: `(folder, free_plays, limit, tell)` compares it with recorded matches of the original.
+    demo: what `pvp-ml demo --game NAME` does.
+    import_matches: reads recorded matches of people: `pvp-ml bc import`.
+    play_on_server: `(seat, player_of, tell)` lets a player sit down where people are: `pvp-ml play --server`. It calls
+        `player_of(spec)` once it knows what will be played.
+    bot_folder: `(model, name, folder, steps)` writes a model as a bot of the original game that decides every so many
+        steps, and gives the names of the files: `pvp-ml model export --rlbot`.
+    sim_server: the game behind a protocol of other trainers: `pvp-ml sim-server`.
+    reward_flags: (flag, reward term): names under which people know the weight of a term.
+    penalties: reward terms that count what goes wrong; a run that pays for one is warned.
+    """
+
+    setup: Callable[[Tell], None] | None = None
+    doctor: Callable[[], Iterable[Finding]] | None = None
+    bench: Callable[[Any, Tell], dict[str, Any]] | None = None
+    bench_matches: int = 1024
+    conform: Callable[[Path, int, int, Tell], ConformResult] | None = None
+    demo: Demo | None = None
+    import_matches: Callable[[ImportOrder], Imported] | None = None
+    play_on_server: Callable[[ServerSeat, Callable[[GameSpec], Player], Tell], None] | None = None
+    bot_folder: Callable[[Bundle, str, Path, int], Sequence[str]] | None = None
+    sim_server: SimServer | None = None
+    reward_flags: tuple[tuple[str, str], ...] = ()
+    penalties: tuple[str, ...] = ()

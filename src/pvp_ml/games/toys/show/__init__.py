@@ -1,0 +1,1 @@
+"""How the toys are shown to people."""
