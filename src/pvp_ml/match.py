@@ -123,7 +123,7 @@ class StepBuffers:
     signals: FloatArray  # [M,S,K]
     reward: FloatArray  # [M,S,R] unweighted terms
     ended: BoolArray  # [M] the rules ended the match
-    truncated: BoolArray  # [M] the step cap ended it
+    truncated: BoolArray  # [M] cut short, by the step cap or because nothing happened: not by the rules
     result: npt.NDArray[np.int8]  # [M,S] WIN, TIE, LOSS
     final_obs: FloatArray  # [M,S,D]
     final_privileged: FloatArray  # [M,S,P]

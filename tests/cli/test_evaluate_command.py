@@ -70,3 +70,11 @@ def test_actions_and_a_picture(tmp_path, capsys):
     told = capsys.readouterr().out
     assert "column: 1" in told and "stones (sum stones)" in told and "seat0-starts" in told
     assert picture.read_bytes()[:4] == b"\x89PNG" and picture.stat().st_size > 5000
+
+
+def test_settings_as_game_show_takes_them(capsys):
+    words = ["eval", "--model", "random", "--game", "rps", "--against", "random", "--matches", "8", "--json"]
+    assert run([*words, "--set", "rounds=5"]) == 0
+    assert json.loads(capsys.readouterr().out)["mean_steps"] == 5
+    assert run([*words, "--set", "rounds"]) == 2
+    assert "write --set KEY=VALUE" in capsys.readouterr().err

@@ -6,9 +6,11 @@ import contextlib
 import importlib.util
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
+from pvp_ml.match import Bot, MatchPlan, StepBuffers
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.run.conditions import holds
 from pvp_ml.run.config.presets import load_preset
@@ -21,26 +23,30 @@ from pvp_ml.selfplay.competition import Competition
 HERE = Path(__file__).parent
 PHASES = ("ball-touching", "bronze-skills-1", "silver-skills-1", "silver-skills-2")
 WEIGHTS = {
-    # term: phases 1 to 4; `velocity_toward_own_goal` and `bad_orientation` are negative already
+    # term: phases 1 to 4; `bad_orientation` is negative already
     "touch": (1.0, None, None, None),
-    "goal": (None, 20, 25, 20),
-    "concede": (None, -10, -8, -10),
-    "strong_hit": (None, 0.2, 5.0, 5.0),
-    "velocity_ball_to_goal": (None, 0.2, 8.0, 10.0),
-    "speed_toward_ball": (0.05, 0.05, 1.0, 1.0),
-    "face_ball": (0.01, 0.015, 1.0, 1.0),
-    "in_air": (0.0015, 0.0015, 0.075, None),
-    "liu_distance_ball_to_goal": (None, None, 3.0, None),
-    "velocity_toward_own_goal": (None, None, 4.0, None),
-    "liu_distance_player_to_ball": (None, None, 1.0, None),
-    "jump_shot": (None, None, 2.5, None),
-    "save_boost": (None, None, 0.4, 0.8),
-    "collect_boost": (None, None, None, 0.3),
-    "basic_shot": (None, None, None, 4.0),
-    "basic_aerial": (None, None, None, 4.0),
-    "recovery_and_landing": (None, None, 0.1, 0.3),
-    "bad_orientation": (None, None, 0.1, 0.1),
+    "goal": (None, 10, 10, 10),
+    "concede": (None, -5, -10, -10),
+    "touch_to_goal": (None, 3.0, 2.0, 1.0),
+    "shot_quality": (None, 2.0, 2.0, 1.0),
+    "velocity_ball_to_goal": (None, 0.1, 0.05, 0.02),
+    "speed_toward_ball": (0.05, 0.03, 0.01, None),
+    "face_ball": (0.01, 0.005, None, None),
+    "in_air": (0.0015, 0.001, None, None),
+    "jump_shot": (None, None, 2.0, None),
+    "air_touch": (None, None, None, 1.0),
+    "save_boost": (None, None, 0.005, 0.005),
+    "collect_boost": (None, None, None, 0.1),
+    "basic_aerial": (None, None, None, 0.01),
+    "recovery_and_landing": (None, None, 0.005, None),
+    "bad_orientation": (None, None, 0.05, 0.05),
 }
+
+
+needs_rocketsim = pytest.mark.skipif(
+    importlib.util.find_spec("RocketSim") is None,
+    reason="rocketsim is not installed: pip install 'pvp-ml[rocket-league]'",
+)
 
 
 def config(name, *flags):
@@ -56,8 +62,47 @@ def test_a_phase_alone_and_in_the_curriculum_is_the_same(phase):
     expected = {term: row[phase] for term, row in WEIGHTS.items() if row[phase] is not None}
     assert {term: weight.value for term, weight in alone.reward.weights.items()} == expected
     assert set(alone.env.rewards) == set(expected), "only what is weighed is computed"
-    assert alone.ppo.learning_rate.value == (2e-4, 1e-4, 1e-4, 8e-5)[phase]
+    rates = [alone.ppo.learning_rate.at(Progress(steps=steps)) for steps in (0, 4_000_000, 20_000_000)]
+    expected_rates = ((8e-4, 2e-4, 2e-4), (1e-4,) * 3, (1e-4,) * 3, (8e-5,) * 3)[phase]
+    assert rates == pytest.approx(expected_rates)
     assert alone.env.mechanics_weight == (0.0, 0.0, 0.0, 0.2)[phase]
+
+
+@pytest.mark.parametrize("name", [*PHASES[1:], "self-play", "self-play-2v2", "self-play-3v3"])
+def test_a_trained_model_is_not_unlearned(name):
+    """0.01 of entropy, two epochs and batches of 4096 took a trained model from 7.1 to 2.3 touches a minute."""
+    ppo = config(name).ppo
+    assert ppo.entropy_coef.value <= 0.002
+    assert (ppo.n_epochs, ppo.batch_size) == (3, 1024)
+    assert ppo.learning_rate.value <= 1e-4
+
+
+@pytest.mark.parametrize("name", [*PHASES[1:], "self-play"])
+def test_half_of_a_reward_is_left_after_ten_seconds(name):
+    read = config(name)
+    steps = 10 * 120 / read.env.tick_skip
+    assert read.ppo.gamma.value**steps == pytest.approx(0.5, abs=0.01)
+
+
+@needs_rocketsim
+@pytest.mark.parametrize(("phase", "least"), [("silver-skills-1", 0.35), ("silver-skills-2", 0.5), ("self-play", 0.5)])
+def test_goals_are_what_late_phases_pay_for(phase, least, tmp_path, monkeypatch):
+    """The chaser against kickoff_and_clear, about two goals a minute: goals make up this share of all that is paid."""
+    monkeypatch.setenv("PVP_ML_HOME", str(tmp_path))
+    read = config(phase, "--env.matches", "32", "--env.timeout_s", "40", "--env.mechanics_weight", "0")
+    game = read.env.type.build(read.env.settings, 32)
+    out = StepBuffers.allocate(game.spec, 32)
+    game.queue([MatchPlan(i, i, (Bot("chaser"), Bot("kickoff_and_clear")), "kickoff") for i in range(32)])
+    game.start(out)
+    paid = np.zeros(len(game.spec.rewards))
+    for _ in range(300):
+        game.step(np.full((32, 2, 1), -1, np.int32), out)
+        paid += np.abs(out.reward).sum((0, 1))
+    game.close()
+    names = [term.name for term in game.spec.rewards]
+    paid *= [abs(read.reward.weights[name].value) for name in names]
+    share = dict(zip(names, paid / paid.sum(), strict=True))
+    assert share["goal"] + share.get("concede", 0.0) >= least, share
 
 
 def test_promotion_looks_at_rates_per_minute():
@@ -68,10 +113,11 @@ def test_promotion_looks_at_rates_per_minute():
         "SilverSkills1",
         "SilverSkills2",
     ]
-    assert not holds(first.promote, {"figure/touches": 7.9})
-    assert holds(first.promote, {"figure/touches": 8.0})
+    assert not holds(first.promote, {"figure/touches": 11.9})
+    assert holds(first.promote, {"figure/touches": 12.0})
     assert not holds(first.promote, {}), "nothing measured, nothing promoted"
-    assert holds(second.promote, {"figure/goals": 1.0})
+    assert not holds(second.promote, {"figure/goals": 1.4})
+    assert holds(second.promote, {"figure/goals": 1.5})
     assert holds(third.promote, {"figure/goals": 2.0, "figure/turtle_recovery": 0.6})
     assert not holds(third.promote, {"figure/goals": 2.0, "figure/turtle_recovery": 0.4})
     assert last.promote is None
@@ -93,19 +139,13 @@ def _mix(read, folder):
     return Competition(read.env.spec, read.self_play, {}, folder, 0).mix(Progress())
 
 
-needs_rocketsim = pytest.mark.skipif(
-    importlib.util.find_spec("RocketSim") is None,
-    reason="rocketsim is not installed: pip install 'pvp-ml[rocket-league]'",
-)
-
-
 def small(folder: Path, total: int):
     """The curriculum with everything small, and a first condition that holds as soon as matches have ended."""
     data = load_preset("rocket_league/training", HERE).data
     data["env"] |= {"matches": 4, "no_touch_s": 1.0, "meshes": "generated"}
     data["network"] = {"trunk": [8]}
     data["ppo"] |= {"n_steps": 16, "batch_size": 64, "n_epochs": 1}
-    data["phases"][0] |= {"min_steps": 128, "promote": data["phases"][0]["promote"].replace(">= 8", ">= 0")}
+    data["phases"][0] |= {"min_steps": 128, "promote": data["phases"][0]["promote"].replace(">= 12", ">= 0")}
     path = folder / "small.yml"
     path.write_text(yaml.safe_dump(data))
     flags = ["--run.directory", str(folder), "--run.name", "r", "--run.total-steps", str(total), "--run.shards", "1"]

@@ -76,7 +76,7 @@ def block_interface(heads, privileged=3):
     blocks = (
         Block("field", 1, (Feature("turn"), Feature("weather", "id", 4))),
         Block("monsters", 6, monster),
-        Block("pads", 3, (Feature("boost"), Feature("is_ready", "flag"))),
+        Block("near.pads", 3, (Feature("boost"), Feature("is_ready", "flag"))),
     )
     return Interface(blocks, heads, (Block("hidden", 1, tuple(Feature(f"p{i}") for i in range(privileged))),))
 

@@ -309,3 +309,30 @@ def test_torch_is_not_needed():
 
     code = "import sys, pvp_ml.selfplay.evaluate; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_players_that_never_draw_are_not_counted_twice():
+    """Two bots that put their stone into the first free column: every match of a seating and opening is the same."""
+    game = connect4(16)
+    sides = [Contestant(name, make=lambda s: Edge(), draws=False) for name in ("a", "b")]
+    report = evaluate(game, *sides, 40, scenarios=("seat0-starts",))
+    total = report.total
+    assert (total.matches, total.distinct) == (40, 2)
+    assert total.interval == wilson(1.0, 2)
+    assert report.to_json()["distinct"] == 2
+    drawing = [Contestant(side.name, make=side.make) for side in sides]
+    again = evaluate(connect4(16), *drawing, 40, scenarios=("seat0-starts",)).total
+    assert again.distinct == 2 and again.interval == wilson(20.0, 40), "equal matches of players that draw are luck"
+
+
+class Edge:
+    """Always the leftmost legal choice."""
+
+    def begin(self, serials):
+        pass
+
+    def end(self, serials):
+        pass
+
+    def decide(self, serials, seats, obs, mask, keys):
+        return mask.argmax(1).astype(np.int32)[:, None]

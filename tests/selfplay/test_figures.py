@@ -39,3 +39,25 @@ def test_shares_are_of_sums_and_death_counts_losses_only():
 def test_a_figure_of_an_unknown_signal_is_refused():
     with pytest.raises(SpecError, match="no signal 'luck'"):
         FigureSums(SPEC, [Figure("x", "", ("luck",))])
+
+
+def test_the_interval_of_a_ratio_covers_the_truth_as_often_as_it_says():
+    """Rates of 3 a minute over matches of any length, 400 times 60 matches: 95 % of the intervals hold it."""
+    rng, hits = np.random.default_rng(0), 0
+    figure = Figure("specials", "a minute", ("specials_used",), ("attacks",))
+    for _ in range(400):
+        sums = FigureSums(SPEC, [figure])
+        for _ in range(60):
+            length = rng.uniform(0.5, 2.0)
+            sums.add(0, folded(specials_used=rng.poisson(3.0 * length), attacks=length), np.array([WIN]))
+        low, high = sums.intervals(0)["specials"]
+        hits += low <= 3.0 <= high
+    assert 0.91 <= hits / 400 <= 0.98
+    wide = sums.intervals(0, share=0.25)["specials"]
+    assert wide[1] - wide[0] == pytest.approx(2 * (high - low))
+
+
+def test_one_match_has_no_interval():
+    sums = FigureSums(SPEC, [Figure("specials", "", ("specials_used",))])
+    sums.add(0, folded(specials_used=3), np.array([WIN]))
+    assert sums.values(0) == {"specials": 3.0} and sums.intervals(0) == {}

@@ -113,10 +113,25 @@ def game_of(model: str, working_directory: Path) -> str:
 
 
 def game_settings(kind: GameType, flags: tuple[str, ...]) -> GameConfig:
-    """The game's own settings from flags, written `--rounds 3` or `--env.rounds 3`."""
+    """The game's own settings from flags, written `--rounds 3`, `--env.rounds 3` or `--set rounds=3`."""
     options = list(options_of(kind.config))
     aliases = {f"env.{'.'.join(option.path)}".replace("_", "-"): option.path for option in options}
-    return read_settings(kind.config, read_flags(flags, options, aliases))
+    return read_settings(kind.config, read_flags(_unset(flags), options, aliases))
+
+
+def _unset(flags: tuple[str, ...]) -> list[str]:
+    """`--set KEY=VALUE`, as `pvp-ml game show` takes it, becomes `--KEY=VALUE`."""
+    words: list[str] = []
+    rest = iter(flags)
+    for word in rest:
+        if word != "--set":
+            words.append(word)
+            continue
+        setting = next(rest, "")
+        if "=" not in setting:
+            raise UserError(f"--set '{setting}' is no setting", "write --set KEY=VALUE")
+        words.append(f"--{setting}")
+    return words
 
 
 def show(result: Evaluation, with_actions: bool = False) -> None:
@@ -126,6 +141,9 @@ def show(result: Evaluation, with_actions: bool = False) -> None:
     for row in result.rows():
         table.add_row(*row)
     Console().print(table)
+    total = result.total
+    if total.trials < total.matches:
+        print(f"only {total.distinct} of {total.matches} matches differ, and neither side draws: intervals count those")
     if result.figures:
         _show_figures(result)
     if with_actions:
@@ -138,11 +156,19 @@ def _show_figures(result: Evaluation) -> None:
     apart = labels if len(labels) > 1 else []
     table = Table("", result.first, result.second, *apart, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for figure in result.figures:
-        both = [side.get(figure.name) for side in result.told[result.total.label]]
-        each = [result.told[label][0].get(figure.name) for label in apart]
-        told = ["–" if value is None else f"{value:.3g}" for value in (*both, *each)]
+        data_files = [(result.total.label, 0), (result.total.label, 1), *((label, 0) for label in apart)]
+        told = [_figure(result, label, side, figure.name) for label, side in data_files]
         table.add_row(f"{figure.name} {figure.unit}".replace("_", " "), *told)
     Console().print(table)
+
+
+def _figure(result: Evaluation, label: str, side: int, name: str) -> str:
+    """A figure and half of its 95 % interval."""
+    value = result.told[label][side].get(name)
+    if value is None:
+        return "–"
+    within = result.told_within[label][side].get(name) if result.told_within else None
+    return f"{value:.3g}" + (f" ± {(within[1] - within[0]) / 2:.2g}" if within else "")
 
 
 def _show_actions(result: Evaluation) -> None:

@@ -16,6 +16,7 @@ from pvp_ml import data_files
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.model.bundle import Bundle, model_name, read_bundle, read_metadata, write_bundle
+from pvp_ml.run.config.yaml_text import read_yaml
 from pvp_ml.run.tracking.live_view import count
 
 app = App(name="model", help="List, inspect, verify and export model files.")
@@ -110,8 +111,9 @@ def import_(old: Path, *, to: Path | None = None) -> None:
 
 @app.command
 def export(
-    model: str, *, onnx: Path | None = None, torch: Path | None = None, rlbot: Path | None = None, tick_skip: int = 8
-) -> None:
+    model: str, *, onnx: Path | None = None, torch: Path | None = None, rlbot: Path | None = None, tick_skip: int = 8,
+    timeout_s: float = 0.0,
+) -> None:  # fmt: skip
     """Write a model in another program's format, or as a bot for RLBot v5.
 
     Inputs of a program are obs, mask, noise [, memory], its outputs actions, log_prob [, …]. Noise of zeros gives the
@@ -123,6 +125,8 @@ def export(
         torch: file to write for `torch.export.load`
         rlbot: new folder for RLBot v5 (rocket_league): bot.toml, run script, model, golden states checked at start
         tick_skip: ticks per decision of the RLBot folder, as in training
+        timeout_s: seconds of a match in training, for models that see the share of it that is left (`advanced1`);
+            default: as the run says that the model lies in
     """
     if onnx is None and torch is None and rlbot is None:
         raise UserError("no format is chosen", "give --onnx FILE, --torch FILE or --rlbot FOLDER")
@@ -134,7 +138,7 @@ def export(
         write = registry.ability(
             lambda tools: tools.bot_folder, "export as a bot of the original", bundle.metadata.game
         )
-        files = write(bundle, model_name(path), rlbot, tick_skip)
+        files = write(bundle, model_name(path), rlbot, tick_skip, lambda: timeout_s or _trained_timeout_s(path))
         print(f"{rlbot}: {len(files)} files; add the folder in RLBot, or start rlbot.toml")
     if onnx is not None or torch is not None:
         from pvp_ml.run.store.exports import export_model
@@ -143,6 +147,21 @@ def export(
             print(f"{onnx}: {export_model(path, onnx, 'onnx'):,} bytes")
         if torch is not None:
             print(f"{torch}: {export_model(path, torch, 'torch'):,} bytes")
+
+
+def _trained_timeout_s(path: Path) -> float:
+    """The `timeout_s` of the run whose folder holds this model."""
+    for folder in path.resolve().parents[:4]:
+        config = folder / "config.yml"
+        if config.is_file():
+            data = read_yaml(config.read_text(encoding="utf-8"))
+            seconds = data.get("env", {}).get("timeout_s") if isinstance(data, dict) else None
+            if isinstance(seconds, int | float):
+                return float(seconds)
+    raise UserError(
+        f"how long the matches were that '{path.name}' was trained in is not known",
+        "give --timeout-s (60 for the presets' phases, 120 for self-play): the model's clock counts down from it",
+    )
 
 
 def find(model: str) -> Path:

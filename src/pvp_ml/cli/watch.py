@@ -31,7 +31,7 @@ def watch(
     game: str, *flags: Flags, model: str = "", against: str = "", scenario: str = "", seed: int = 0, save: str = "",
     delay_ms: int = 0,
 ) -> None:  # fmt: skip
-    """Play one match and tell it step by step.
+    """Play one match and tell it step by step. The game's own settings are flags too, such as --set mode=2v2.
 
     Args:
         game: the game, as in `pvp-ml game list`

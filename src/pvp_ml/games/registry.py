@@ -55,7 +55,8 @@ class GameType:
 
     `reproducible`: the same plan and actions give the same match bit for bit; a game on somebody else's physics may say
     no, and is then excused from that check and from exact resume. `symmetric`: no seat has an advantage and all seats
-    see alike, over many seeds.
+    see alike, over many seeds. `cuts_idle`: it truncates a match in which nothing happens before the step cap is
+    reached.
 
     `presentation` and `tooling` hold what is optional: how people see it, and what it adds to the commands.
     """
@@ -70,6 +71,7 @@ class GameType:
     runs_elsewhere: Callable[[Any], bool] = here
     reproducible: bool = True
     symmetric: bool = False
+    cuts_idle: bool = False
     presentation: Presentation = field(default_factory=Presentation)
     tooling: Tooling = field(default_factory=Tooling)
 

@@ -144,8 +144,9 @@ class Tooling:
     import_matches: reads recorded matches of people: `pvp-ml bc import`.
     play_on_server: `(seat, player_of, tell)` lets a player sit down where people are: `pvp-ml play --server`. It calls
         `player_of(spec)` once it knows what will be played.
-    bot_folder: `(model, name, folder, steps)` writes a model as a bot of the original game that decides every so many
-        steps, and gives the names of the files: `pvp-ml model export --rlbot`.
+    bot_folder: `(model, name, folder, steps, match_s)` writes a model as a bot of the original game that decides every
+        so many steps, and gives the names of the files: `pvp-ml model export --rlbot`. `match_s()` finds out how long
+        its matches were in training.
     sim_server: the game behind a protocol of other trainers: `pvp-ml sim-server`.
     reward_flags: (flag, reward term): names under which people know the weight of a term.
     penalties: reward terms that count what goes wrong; a run that pays for one is warned.
@@ -159,7 +160,7 @@ class Tooling:
     demo: Demo | None = None
     import_matches: Callable[[ImportOrder], Imported] | None = None
     play_on_server: Callable[[ServerSeat, Callable[[GameSpec], Player], Tell], None] | None = None
-    bot_folder: Callable[[Bundle, str, Path, int], Sequence[str]] | None = None
+    bot_folder: Callable[[Bundle, str, Path, int, Callable[[], float]], Sequence[str]] | None = None
     sim_server: SimServer | None = None
     reward_flags: tuple[tuple[str, str], ...] = ()
     penalties: tuple[str, ...] = ()

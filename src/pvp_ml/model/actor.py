@@ -20,6 +20,7 @@ from pvp_ml.model.network_config import (
     NetworkConfig,
     block_layouts,
     columns,
+    encoder_name,
     input_width,
     is_plain,
     tensor_shapes,
@@ -95,7 +96,7 @@ class Actor:
         self._is_plain = is_plain(network, interface)
         self._layouts = block_layouts(network, interface)
         self._encoders = {
-            block.name: self._layers(f"encoder/{block.name}", len(network.encoder))
+            block.name: self._layers(encoder_name(block), len(network.encoder))
             for block in interface.blocks
             if block.count > 1
         }
@@ -242,7 +243,7 @@ class Actor:
             place += width
         if not self.network.encoder or block.count == 1:
             return joined.reshape(len(x), -1)
-        joined = self._run(f"encoder/{block.name}", self._encoders[block.name], joined)
+        joined = self._run(encoder_name(block), self._encoders[block.name], joined)
         if self.network.pooling == "mean_max":
             shaped = joined.reshape(len(x), block.count, -1)
             return np.concatenate([shaped.mean(axis=1), shaped.max(axis=1)], axis=1)

@@ -110,6 +110,11 @@ def input_width(network: NetworkConfig, interface: Interface) -> int:
     return len(network.frames) * sum(layout.width for layout in block_layouts(network, interface))
 
 
+def encoder_name(block: Block) -> str:
+    """What the tensors of a block's encoder begin with; torch allows no dot in a parameter's name."""
+    return f"encoder/{block.name.replace('.', '-')}"
+
+
 def tensor_shapes(network: NetworkConfig, interface: Interface) -> dict[str, tuple[int, ...]]:
     """Name → shape of every weight, actor first, then critic; linear weights are [out, in]."""
     shapes: dict[str, tuple[int, ...]] = {}
@@ -118,7 +123,7 @@ def tensor_shapes(network: NetworkConfig, interface: Interface) -> dict[str, tup
             vocab = layout.block.features[i].vocab or 0
             shapes[name] = (max(vocab, shapes.get(name, (0, 0))[0]), network.embedding)
         if network.encoder and layout.block.count > 1:
-            _mlp(shapes, f"encoder/{layout.block.name}", (layout.item_width, *network.encoder))
+            _mlp(shapes, encoder_name(layout.block), (layout.item_width, *network.encoder))
     width = input_width(network, interface)
     _mlp(shapes, "actor", (width, *network.trunk))
     last = network.trunk[-1]

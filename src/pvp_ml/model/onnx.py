@@ -15,7 +15,7 @@ import numpy.typing as npt
 from pvp_ml.errors import UserError
 from pvp_ml.match import FloatArray
 from pvp_ml.model.actor import Array, check_tensors, inverse_deviation
-from pvp_ml.model.network_config import BlockLayout, NetworkConfig, block_layouts, is_plain
+from pvp_ml.model.network_config import BlockLayout, NetworkConfig, block_layouts, encoder_name, is_plain
 from pvp_ml.model.sampling.rules import rule_matrices
 from pvp_ml.spec import Interface
 
@@ -174,7 +174,7 @@ class _Writer:
         joined = g.joined(parts, axis=2)
         if self._network.encoder and block.count > 1:
             for i in range(len(self._network.encoder)):
-                name = f"encoder/{block.name}/{i}"
+                name = f"{encoder_name(block)}/{i}"
                 product = g.op("MatMul", joined, g.constant(self._tensors[f"{name}/weight"].T))
                 joined = self._activated(g.op("Add", product, g.constant(self._tensors[f"{name}/bias"])))
             if self._network.pooling == "mean_max":

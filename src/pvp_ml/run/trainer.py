@@ -241,7 +241,10 @@ class Run:
         count, force = matches or settings.matches, self.learning.shards.task_runner()
         reports = measure(self.config, self.store.path.name, self.bundle(), names, count, force)
         for name, report in zip(names, reports, strict=True):
-            values[f"eval/{name}/score"] = report.total.score
+            total = report.total
+            values[f"eval/{name}/score"] = total.score
+            for word, number in (("won", total.wins), ("tied", total.ties), ("lost", total.losses)):
+                values[f"eval/{name}/{word}"] = number / max(1, total.matches)
             values.setdefault("eval/win_rate", report.total.score)
             self.results[name] = report.to_result(datetime.date.today().isoformat())
         if settings.references:

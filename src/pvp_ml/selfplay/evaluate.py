@@ -19,6 +19,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.match import IDLE, RESTING, AsyncVecGame, Bot, External, MatchPlan, StepBuffers, VecGame
 from pvp_ml.model.bundle import Bundle, model_name, read_bundle
 from pvp_ml.players import BundlePlayer, Player
+from pvp_ml.selfplay.courses import Courses
 from pvp_ml.selfplay.figures import FigureSums
 from pvp_ml.selfplay.plans import seat_teams, stream_seed
 from pvp_ml.selfplay.tally import Evaluation, SignalFolds, Tally
@@ -34,16 +35,17 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """Who plays: a bot inside the game, or a player that `make(spec)` builds."""
+    """Who plays: a bot inside the game, or a player that `make(spec)` builds. `draws`: partly by chance."""
 
     name: str
     bot: str = ""
     make: Callable[[GameSpec], Player] | None = None
+    draws: bool = True
 
     @classmethod
     def of_bundle(cls, name: str, bundle: Bundle, greedy: bool = False) -> Contestant:
         """A policy; `greedy` always takes its preferred choice."""
-        return cls(name, make=lambda spec: BundlePlayer(bundle, spec, greedy))
+        return cls(name, make=lambda spec: BundlePlayer(bundle, spec, greedy), draws=not greedy)
 
 
 def find_contestant(name: str, spec: GameSpec, working_directory: Path, greedy: bool = False) -> Contestant:
@@ -52,7 +54,7 @@ def find_contestant(name: str, spec: GameSpec, working_directory: Path, greedy: 
     if kind not in ("bot", "player", "model") or not rest:
         kind, rest = "", name
     if kind in ("", "bot") and rest in spec.bots:
-        return Contestant(rest, bot=rest)
+        return Contestant(rest, bot=rest, draws="random" in rest)  # a bot of that name draws, all others reckon
     if kind in ("", "player") and rest in players.names():
         return Contestant(rest, make=lambda s: players.make(rest, s))
     path = data_files.find("models", rest, (".zip",), working_directory) if kind in ("", "model") else None
@@ -177,25 +179,33 @@ class _Table:
         self._clock = np.zeros(rows, np.int32)
         self._side = np.full((rows, spec.seats), _NOBODY, np.int8)
         self._folds = SignalFolds(spec, rows)
-        self._total = Tally("all")
+        self._courses = Courses(rows, spec.seats, spec.obs_size)
+        self._order = np.zeros((rows, spec.seats), np.intp)
+        self._repeats = not any(side.draws for side in sides)
+        self._total = self._tally("all")
         self._scenario: dict[str, Tally] = {}
-        self._team = {t: Tally(f"as team {t}") for t in range(len(spec.teams))}
+        self._team = {t: self._tally(f"as team {t}") for t in range(len(spec.teams))}
         offsets = np.concatenate([[0], np.cumsum(spec.head_sizes)])[:-1]
         self._offsets = offsets.astype(np.int64)
         k, a = len(spec.signals), spec.mask_size
         self._sums = _Sums(np.zeros((2, k)), np.zeros(2, np.int64), np.zeros((2, a), np.int64))
         self.planned = self.unfinished = len(plans)
 
+    def _tally(self, label: str) -> Tally:
+        return Tally(label, may_repeat=self._repeats)
+
     def seat(self, rows: npt.NDArray[np.intp], serials: npt.NDArray[np.int64]) -> None:
         """Matches `serials` start in these rows."""
         self._serial[rows] = serials
         self._clock[rows] = 0
         self._side[rows] = _NOBODY
+        self._courses.begin(rows)
         started = serials[serials != RESTING]
         for row, serial in zip(rows.tolist(), serials.tolist(), strict=True):
             if serial != RESTING:
                 plan = self._plans[serial]
                 self._seed[row] = plan.seed
+                self._order[row] = np.argsort(self._sides(plan), kind="stable")
                 self._side[row] = [int(o.id) if isinstance(o, External) else _NOBODY for o in plan.lineup]
         for player in self._players:
             if player is not None and len(started):
@@ -204,6 +214,7 @@ class _Table:
     def decide(self, rows: npt.NDArray[np.intp], out: StepBuffers, actions: npt.NDArray[np.int32]) -> None:
         """Write actions[:len(rows)] for the seats that act."""
         count = len(rows)
+        self._courses.add(rows, out.obs[:count], self._order[rows])
         keys = np.zeros((count, self._spec.seats), np.uint64)
         row_keys(self._seed[rows], self._clock[rows], keys)
         actions[:count] = IDLE
@@ -240,7 +251,7 @@ class _Table:
         plan = self._plans[int(self._serial[row])]
         side = self._sides(plan)
         team = self._spec.team_of(side.index(_FIRST))
-        scenario = self._scenario.setdefault(plan.scenario, Tally(plan.scenario))
+        scenario = self._scenario.setdefault(plan.scenario, self._tally(plan.scenario))
         self.unfinished -= 1
         for tally in (self._total, scenario, self._team[team]):
             tally.steps += int(self._clock[row])
@@ -248,6 +259,7 @@ class _Table:
                 tally.voids += 1
                 continue
             tally.truncated += int(out.truncated[i])
+            tally.courses.add(self._courses.of(row))
             points = _compare(side, out.result[i].tolist())
             tally.wins += points > 0
             tally.ties += points == 0
@@ -301,7 +313,12 @@ class _Table:
             choices=choices,
             figures=self._figures,
             told={label: (sums.values(_FIRST), sums.values(_SECOND)) for label, sums in self._told.items()},
+            told_within={label: self._within(label, sums) for label, sums in self._told.items()},
         )
+
+    def _within(self, label: str, sums: FigureSums) -> tuple[dict[str, tuple[float, float]], ...]:
+        tally = self._total if label == self._total.label else self._scenario[label]
+        return tuple(sums.intervals(side, tally.trials / max(1, tally.matches)) for side in (_FIRST, _SECOND))
 
     def _columns(self) -> list[tuple[int, int]]:
         return list(zip(self._offsets.tolist(), self._spec.head_sizes, strict=True))

@@ -15,7 +15,11 @@ from pvp_ml.spec import Figure, GameSpec, Signal
 
 @dataclass(slots=True)
 class Tally:
-    """Counts from the first contestant's side. A void match (the game broke) counts for nobody."""
+    """Counts from the first contestant's side. A void match (the game broke) counts for nobody.
+
+    `courses` are the digests of the matches. Where both sides never draw (`may_repeat`), equal ones are one match
+    played again and tell nothing new, so that the interval is that of the distinct ones.
+    """
 
     label: str
     wins: int = 0
@@ -24,6 +28,18 @@ class Tally:
     voids: int = 0
     truncated: int = 0
     steps: int = 0
+    may_repeat: bool = False
+    courses: set[int] = field(default_factory=set)
+
+    @property
+    def distinct(self) -> int:
+        """Matches that differ in anything that somebody saw."""
+        return len(self.courses)
+
+    @property
+    def trials(self) -> int:
+        """Matches that tell something of their own."""
+        return self.distinct if self.may_repeat else self.matches
 
     @property
     def matches(self) -> int:
@@ -37,13 +53,13 @@ class Tally:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson 95 % interval of the score."""
-        return wilson(self.score * self.matches, self.matches)
+        """Wilson 95 % interval of the score, over the trials."""
+        return wilson(self.score * self.trials, self.trials)
 
     def to_json(self) -> dict[str, Any]:
         """Counts, score and interval."""
         low, high = self.interval
-        counts = {name: getattr(self, name) for name in ("wins", "ties", "losses", "voids", "truncated")}
+        counts = {name: getattr(self, name) for name in ("wins", "ties", "losses", "voids", "truncated", "distinct")}
         mean_steps = self.steps / max(1, self.matches + self.voids)
         return {"label": self.label, "matches": self.matches, **counts, "score": self.score, "low": low, "high": high,
                 "mean_steps": mean_steps}  # fmt: skip
@@ -75,6 +91,8 @@ class Evaluation:
     figures: tuple[Figure, ...] = ()
     told: dict[str, tuple[dict[str, float], dict[str, float]]] = field(default_factory=dict)
     """Scenario, or "all" → figure → value: first, second."""
+    told_within: dict[str, tuple[dict[str, tuple[float, float]], ...]] = field(default_factory=dict)
+    """The same figures' 95 % intervals."""
 
     def rows(self) -> list[tuple[str, ...]]:
         """Table rows: label, matches, won, tied, lost, void, score, interval, steps."""
@@ -97,6 +115,9 @@ class Evaluation:
             ],
             "choices": self.choices,
             "figures": {label: {"first": first, "second": second} for label, (first, second) in self.told.items()},
+            "figure_intervals": {
+                label: {"first": first, "second": second} for label, (first, second) in self.told_within.items()
+            },
         }
 
     def to_result(self, date: str) -> MatchResult:
@@ -113,7 +134,8 @@ TABLE_HEADER = ("", "matches", "won", "tied", "lost", "void", "score", "95 % int
 
 def _row(tally: Tally) -> tuple[str, ...]:
     low, high = tally.interval
-    counts = (tally.matches, tally.wins, tally.ties, tally.losses, tally.voids)
+    played = f"{tally.matches}" if tally.trials == tally.matches else f"{tally.matches} ({tally.distinct} differ)"
+    counts = (played, tally.wins, tally.ties, tally.losses, tally.voids)
     mean_steps = tally.steps / max(1, tally.matches + tally.voids)
     return (
         tally.label,

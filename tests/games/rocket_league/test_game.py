@@ -88,12 +88,13 @@ def test_what_changes_play_changes_the_game_digest():
     assert len({digest(), *(digest(**settings) for settings in changed)}) == len(changed) + 1
 
 
-def test_no_touch_ends_and_timeout_truncates(play):
+def test_no_touch_and_timeout_truncate(play):
+    """Neither is an end that the rules know, so the value of what would have followed is not lost."""
     p = play(mode="1v0", scenario="kickoff", no_touch_s=1.0, timeout_s=5.0)
     p.step(8, 14)
-    assert not p.out.ended[0]
+    assert not p.out.truncated[0]
     p.step(8)
-    assert p.out.ended[0] and not p.out.truncated[0] and p.out.result[0].tolist() == [0]
+    assert p.out.truncated[0] and not p.out.ended[0] and p.out.result[0].tolist() == [0]
     p = play(mode="1v0", scenario="kickoff", no_touch_s=0, timeout_s=1.0)
     p.step(8, 15)
     assert p.out.truncated[0] and not p.out.ended[0] and p.spec.max_steps == 15

@@ -38,11 +38,19 @@ def advanced(config: RocketLeagueConfig, facts, context) -> np.ndarray:
     def flat(array):
         return array.reshape(*array.shape[:2], -1)
 
+    is_second = config.observation == "advanced"
+    attitude = [
+        inside(cars[..., sim.FORWARD]),
+        inside(cars[..., sim.UP]),
+        cars[..., sim.ON_GROUND, None],
+        cars[..., -1, None],
+    ]
     car_rows = np.concatenate(
         [
             inside((cars[..., sim.POS] - position) / DISTANCE),
             inside(cars[..., sim.VEL] / CAR_MAX_SPEED),
             inside(cars[..., sim.SPIN] / CAR_MAX_SPIN),
+            *(attitude if is_second else []),
             cars[..., sim.BOOST_AMOUNT, None] / 100.0,
             cars[..., sim.DEMOED, None] < 0.5,
         ],
@@ -58,7 +66,8 @@ def advanced(config: RocketLeagueConfig, facts, context) -> np.ndarray:
     )
     up = facts.axes[..., 2]
     kickoff = (np.abs(facts.ball[..., :2]) < 1.0).all(-1) & (np.abs(facts.ball_velocity) < 1.0).all(-1)
-    time_left = np.broadcast_to(context.time_left[:, None], facts.boost.shape)
+    clock = np.minimum(context.seconds_left / 60.0, 1.0) if is_second else context.time_left
+    time_left = np.broadcast_to(clock[:, None], facts.boost.shape)
     flags = (facts.has_flip, facts.on_ground, facts.is_jumping, facts.is_supersonic, ~facts.demoed)
     parts = (
         flat(inside((ball - position) / DISTANCE)),
@@ -79,12 +88,13 @@ def advanced(config: RocketLeagueConfig, facts, context) -> np.ndarray:
 
 
 def nearest_cars(facts, table, slots):
-    """The cars of a table [S,J], nearest to the ball first: rows [N,S,slots,36] and which of them exist."""
+    """The cars of a table [S,J], nearest to the ball first: rows [N,S,slots,36 + flip] and which of them exist."""
     gap = facts.cars[..., sim.POS] - facts.ball[:, :, None]
     distance = np.where(table, (gap**2).sum(-1), np.inf)
     order = np.argsort(distance, axis=2, kind="stable")[:, :, :slots]
     there = np.take_along_axis(distance, order, 2) < np.inf
-    rows = np.take_along_axis(facts.cars, order[..., None], 2)
+    flips = np.broadcast_to(facts.has_flip[:, None, :, None], (*facts.cars.shape[:3], 1))
+    rows = np.take_along_axis(np.concatenate([facts.cars, flips], 3), order[..., None], 2)
     missing = slots - order.shape[2]
     padding = ((0, 0), (0, 0), (0, max(0, missing)))
     return np.pad(rows, (*padding, (0, 0))), np.pad(there, padding)
@@ -98,7 +108,12 @@ def nearest_pads(point, count):
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"mode": "3v2"}, {"mode": "1v0", "allies": 0, "opponents": 1, "pads_near_car": 34, "pads_near_ball": 0}],
+    [
+        {},
+        {"mode": "3v2"},
+        {"mode": "3v2", "observation": "advanced1"},
+        {"mode": "1v0", "allies": 0, "opponents": 1, "pads_near_car": 34, "pads_near_ball": 0},
+    ],
 )
 def test_the_kernel_agrees_with_whole_arrays(play, settings):
     config = RocketLeagueConfig(meshes="generated", **settings)
@@ -107,6 +122,7 @@ def test_the_kernel_agrees_with_whole_arrays(play, settings):
     context = Context(
         previous=rng.uniform(-1.0, 1.0, (6, seats, 8)).astype(np.float32),
         time_left=rng.random(6, np.float32),
+        seconds_left=rng.uniform(0.0, 120.0, 6).astype(np.float32),
         score_difference=rng.integers(-3, 4, (6, seats)).astype(np.float32),
     )
     for _ in range(4):

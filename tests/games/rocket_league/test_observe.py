@@ -15,12 +15,14 @@ RLGYM = json.loads((Path(__file__).parent / "rlgym_default_obs.json").read_text(
 
 
 def test_sizes_and_versions():
-    advanced, default = (
-        describe(RocketLeagueConfig(meshes="generated", observation=o)) for o in ("advanced", "default")
+    advanced, first, default = (
+        describe(RocketLeagueConfig(meshes="generated", observation=o)) for o in ("advanced", "advanced1", "default")
     )
-    assert advanced.obs_size == 6 + 18 + 3 + 10 + 5 * 11 + 6 * 6 + 12 == 140
+    assert advanced.obs_size == 6 + 18 + 3 + 10 + 5 * 19 + 6 * 6 + 12 == 180
+    assert first.obs_size == 6 + 18 + 3 + 10 + 5 * 11 + 6 * 6 + 12 == 140
     assert default.obs_size == 172
-    assert all(b.name.startswith("advanced1.") for b in advanced.blocks)
+    assert all(b.name.startswith("advanced2.") for b in advanced.blocks)
+    assert all(b.name.startswith("advanced1.") for b in first.blocks)
     assert all(b.name.startswith("default1.") for b in default.blocks)
 
 
@@ -44,7 +46,7 @@ def show(p, scene: Scene) -> np.ndarray:
     return p.out.obs[0].copy()
 
 
-@pytest.mark.parametrize("observation", ["advanced", "default"])
+@pytest.mark.parametrize("observation", ["advanced", "advanced1", "default"])
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_orange_sees_the_turned_world(play, observation, size):
     """Orange's observation equals blue's of the turned state, at the start and after ten steps of play."""
@@ -81,6 +83,22 @@ def test_default_observation_and_actions_agree_with_rlgym(play, pack):
             assert np.abs(p.out.obs[0] - np.array(next(recorded))).max() < 5e-4, number
 
 
+def test_a_flip_turns_for_065_seconds_and_no_longer(play, pack):
+    """rlgym's `is_flipping`: flipped, and less than 0.65 s ago. The simulator's own flag stays up until the landing."""
+    car = {"team": "blue", "position": [0, -3000, 900], "angles": [0, np.pi / 2, 0], "velocity": [0, 0, 400]}
+    p = play(mode="1v0", observation="default", **pack([[2000.0, 0.0, 93.15]], [car]))
+    table = [tuple(row) for row in RLGYM["table"]]
+    flip = next(i for i, row in enumerate(table) if row[2] == -1.0 and row[5] == 1.0 and row[3] == row[4] == 0.0)
+    p.step(flip)
+    shown = []
+    for _ in range(15):
+        p.step(8)
+        shown.append((p.feature("flags", "has_flipped")[0, 0], p.feature("flags", "is_flipping")[0, 0]))
+    assert [flipped for flipped, _ in shown] == [1.0] * 15, "the car is still in the air"
+    # the flip began one tick into the first step: 7 + 8n ticks have passed after n more steps, 78 are 0.65 s
+    assert [flipping for _, flipping in shown] == [float((7 + 8 * n) / 120 < 0.65) for n in range(1, 16)]
+
+
 def test_numbers_of_a_known_scene(play, pack):
     """A car at the origin facing +y (yaw 90°), the ball 1200 ahead and 600 to its right at +x… seen from inside."""
     car = {"team": "blue", "position": [0, 0, 17], "angles": [0, np.pi / 2, 0], "velocity": [0, 1150, 0], "boost": 40}
@@ -102,6 +120,23 @@ def test_numbers_of_a_known_scene(play, pack):
     assert p.feature("context", "kickoff")[0].tolist() == [0.0, 0.0]
 
 
+def test_version_2_shows_how_the_others_lie_and_the_last_minute(play, pack):
+    """An opponent ahead, coming at us, on its roof side in the air; the clock stands still until a minute is left."""
+    car = {"team": "blue", "position": [0, 0, 17], "angles": [0, np.pi / 2, 0]}
+    rival = {"team": "orange", "position": [0, 3000, 500], "angles": [0, -np.pi / 2, np.pi], "boost": 100}
+    shot = pack([[600.0, 1200.0, 617.0], [0.0, 600.0, 0.0]], [car, rival])
+    p = play(timeout_s=62.0, **shot)
+    nose, roof = ([float(p.feature("opponent", f"{what}_{a}")[0, 0]) for a in "xyz"] for what in ("nose", "roof"))
+    assert nose == pytest.approx([-1.0, 0.0, 0.0], abs=1e-3) and roof == pytest.approx([0.0, 0.0, -1.0], abs=1e-3)
+    assert p.feature("opponent", "on_ground")[0].tolist() == [0.0, 1.0]
+    assert p.feature("opponent", "has_flip")[0].tolist() == [1.0, 1.0]
+    assert p.feature("context", "time_left")[0].tolist() == [1.0, 1.0]
+    p.step(8, 30)
+    assert p.feature("context", "time_left")[0, 0] == pytest.approx(1.0)
+    p.step(8, 15)
+    assert p.feature("context", "time_left")[0, 0] == pytest.approx(59 / 60, abs=1e-4)
+
+
 def test_right_is_right(play, pack):
     """A ball on the right of the car has positive y, and steering right (+1) reduces the angle."""
     car = {"team": "blue", "position": [0, -2000, 17], "angles": [0, np.pi / 2, 0], "velocity": [0, 1000, 0]}
@@ -117,10 +152,10 @@ def test_empty_slots_are_zero_and_kickoff_is_flagged(play):
     spec, at = p.spec, 0
     for block in spec.blocks:
         part = p.out.obs[:, :, at : at + block.width]
-        if block.name == "advanced1.ally":
+        if block.name == "advanced2.ally":
             assert not part.any()
-        if block.name == "advanced1.opponent":
-            assert part[:, :, :11].any() and not part[:, :, 11:].any()
+        if block.name == "advanced2.opponent":
+            assert part[:, :, :19].any() and not part[:, :, 19:].any()
         at += block.width
     assert (p.feature("context", "kickoff") == 1.0).all()
     assert (p.feature("context", "time_left") == 1.0).all()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from pvp_ml.cli import run
 from pvp_ml.games.rocket_league import packs
 from pvp_ml.games.rocket_league.actions import report
 from pvp_ml.games.rocket_league.bots import BOTS
@@ -33,7 +34,7 @@ def test_the_pack_on_the_page_is_one():
 
 
 def test_numbers_on_the_page():
-    for observation in ("advanced", "default"):
+    for observation in ("advanced", "advanced1", "default"):
         size = describe(RocketLeagueConfig(meshes="generated", observation=observation)).obs_size
         assert f"{size} numbers" in PAGE
     assert f"{report(RocketLeagueConfig(actions='hybrid')).rows} rows" in PAGE
@@ -46,3 +47,11 @@ def test_names_on_the_page():
     for name in (*SETTERS, *BOTS, *CONDITIONS, *RocketLeagueConfig.model_fields):
         if name not in {"allies", "opponents", "pads_near_car", "pads_near_ball", "aerial_weight", "observation"}:
             assert f"`{name}" in PAGE, name
+
+
+def test_the_commands_on_the_page_that_choose_settings(rocketsim, capsys):
+    """`--set mode=2v2` and several reward terms after one flag, as the page writes them."""
+    (terms,) = re.findall(r"^    --rewards (.*)$", PAGE, re.M)
+    words = ["watch", "rocket_league", "--set", "mode=2v2", "--timeout-s", "1", "--meshes", "generated"]
+    assert run([*words, "--rewards", *terms.split()]) == 0
+    assert "2 blue against 2 orange" in capsys.readouterr().out

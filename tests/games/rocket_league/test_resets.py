@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.rocket_league import derived_state, resets
+from pvp_ml.games.rocket_league import GAME, derived_state, resets
 from pvp_ml.games.rocket_league.arena.field import KICKOFF_SPAWNS
 from pvp_ml.games.rocket_league.config import RocketLeagueConfig
 from pvp_ml.games.rocket_league.describe import describe
 from pvp_ml.games.rocket_league.resets import ANGLES, POSITION, SETTERS, SPIN, VELOCITY
+from pvp_ml.selfplay.evaluate import Contestant, evaluate
+from pvp_ml.selfplay.tally import wilson
 
 DRAWS = 2000
 
@@ -34,6 +36,24 @@ def test_every_setter_puts_everything_inside_the_field(name, sizes):
         assert ((scene.boost >= 0) & (scene.boost <= 100)).all()
 
 
+@pytest.mark.parametrize("name", ["random", "random_ground", "random_one_side"])
+def test_scattered_cars_and_balls_keep_clear_of_the_corner_ramps(name):
+    """The corner planes are |x|+|y| = 8064; their ramps begin within 600 uu of them."""
+    places = np.concatenate([[scene.ball[0], *scene.cars[:, POSITION]] for scene in draw(name, (3, 3), 400)])
+    gap = (8064.0 - np.abs(places[:, :2]).sum(1)) / np.sqrt(2)
+    assert gap.min() >= 600.0
+    assert np.abs(places[:, 0]).max() > 3400 and np.abs(places[:, 1]).max() > 4400, "walls are still approached"
+
+
+def test_grounded_cars_stand_on_the_floor_after_their_first_step(play):
+    p = play(matches=200, mode="1v0", scenario="random_ground", no_touch_s=0, setters={"random_ground": 1.0})
+    p.step(8)
+    seen = derived_state.look(p.game.arenas, p.game.team)
+    stands = seen.on_ground[:, 0] & (seen.up[:, 0, 2] > 0.99)
+    near_ball = np.linalg.norm(seen.ball[:, 0] - seen.position[:, 0], axis=1) < 300.0
+    assert (stands | near_ball).all(), seen.position[:, 0][~(stands | near_ball)]
+
+
 def test_kickoff_uses_the_five_places_alike_and_mirrored():
     counts: dict[tuple[float, float], int] = {}
     for scene in draw("kickoff"):
@@ -44,6 +64,28 @@ def test_kickoff_uses_the_five_places_alike_and_mirrored():
         assert scene.boost.tolist() == pytest.approx([100 / 3] * 2)
     assert set(counts) == {(x, y) for x, y, _ in KICKOFF_SPAWNS}
     assert all(abs(c / DRAWS - 0.2) < 0.04 for c in counts.values())
+
+
+def test_jitter_moves_kickoff_cars_a_little_and_nothing_else():
+    plain, shaken = (resets.choose({"kickoff": 1.0}, (), jitter=jitter) for jitter in (0.0, 1.0))
+    moved, turned = [], []
+    for seed in range(300):
+        exact, near = (s.scene("kickoff", np.random.default_rng(seed), (1, 1)) for s in (plain, shaken))
+        assert (exact.ball == near.ball).all() and (exact.boost == near.boost).all()
+        moved.append((near.cars - exact.cars)[:, POSITION])
+        turned.append((near.cars - exact.cars)[:, ANGLES, 1])
+    moved, turned = np.array(moved), np.degrees(turned)
+    assert np.abs(moved[..., :2]).max() == pytest.approx(10.0, abs=0.2) and not moved[..., 2].any()
+    assert np.abs(turned).max() == pytest.approx(1.0, abs=0.02)
+
+
+@pytest.mark.parametrize(("jitter", "fewest", "most"), [(0.0, 2, 10), (1.0, 24, 24)])
+def test_bots_play_as_many_matches_as_begin_differently(rocketsim, jitter, fewest, most):
+    game = GAME.build(RocketLeagueConfig(meshes="generated", start_jitter=jitter, timeout_s=4.0), 24)
+    first, second = (Contestant(name, bot=name, draws=False) for name in ("chaser", "kickoff_and_clear"))
+    total = evaluate(game, first, second, 24, scenarios=("kickoff",)).total
+    assert fewest <= total.distinct <= most
+    assert total.interval == wilson(total.score * total.distinct, total.distinct)
 
 
 def test_kickoff_places_are_distinct_within_a_team():

@@ -135,9 +135,20 @@ CASES = [
     ("liu_distance_ball_to_goal", {"ball": (0, 0, GOAL)}, np.exp(-0.5 * (6000 - 972.75) / 6000)),
     ("liu_distance_player_to_ball", {"position": (0, -92.75, 92.75)}, 1.0),
     ("liu_distance_player_to_ball", {"position": (0, -92.75 - 2300, 92.75)}, np.exp(-0.5)),
-    ("strong_hit", {"touch": True, "ball_velocity": (0, 25, 0)}, 0.5),
-    ("strong_hit", {"touch": True, "ball_velocity": (0, 2500, 0)}, 1.0),
+    ("strong_hit", {"touch": True, "ball_velocity": (0, 60, 0)}, 0.1),
+    ("strong_hit", {"touch": True, "ball_velocity": (0, 1500, 0)}, 0.5),
+    ("strong_hit", {"touch": True, "ball_velocity": (0, 3000, 0), "ball_velocity_before": (0, -3000, 0)}, 1.0),
     ("strong_hit", {"touched_last": True, "ball_velocity": (0, 2500, 0)}, 0.0),
+    ("touch_to_goal", {"touch": True, "ball": (0, 0, GOAL), "ball_velocity": (0, 1500, 0)}, 0.25),
+    ("touch_to_goal", {"touch": True, "ball": (0, 0, GOAL), "ball_velocity": (0, -1500, 0)}, -0.25),
+    ("touch_to_goal", {"ball": (0, 0, GOAL), "ball_velocity": (0, 1500, 0)}, 0.0),
+    ("shot_quality", {"touch": True, "ball": (0, 3000, 93), "ball_velocity": (0, 1500, 0)}, 0.5),
+    ("shot_quality", {"touch": True, "ball": (0, 3000, 93), "ball_velocity": (0, 4500, 0)}, 1.0),
+    ("shot_quality", {"touch": True, "ball": (0, 3000, 93), "ball_velocity": (700, 1500, 0)}, 0.0),  # 989 uu wide
+    ("shot_quality", {"touch": True, "ball": (0, 3000, 93), "ball_velocity": (0, 1500, 900)}, 0.0),  # over the bar
+    ("shot_quality", {"touch": True, "ball": (0, 3000, 93), "ball_velocity": (0, 1500, 700)}, 0.5),
+    ("shot_quality", {"touch": True, "ball": (0, -3000, 93), "ball_velocity": (0, 1500, 0)}, 0.0),  # 5.4 s away
+    ("shot_quality", {"ball": (0, 3000, 93), "ball_velocity": (0, 1500, 0)}, 0.0),
     ("touch_ball", {"touch": True}, 1.0),
     ("touch_ball", {"touch": True, "ball": (0, 0, 3 * 92.75)}, 2.0),
     ("touch_ball", {}, 0.0),
@@ -298,3 +309,36 @@ def test_nothing_is_paid_without_a_reason():
     }
     assert {name for name in silent if np.asarray(TERMS[name](quiet)).any()} == set()
     assert dataclasses.is_dataclass(quiet)
+
+
+def test_a_demolished_car_is_paid_for_nothing_that_its_body_does():
+    """What the ball does and what the team scores still counts; where the wreck lies and looks does not."""
+    names = tuple(TERMS)
+    given = {"velocity": (0, 1150, 0), "boost": 0.5, "up": (0, 0, -1), "touched_last": True, "streak": 3}
+    given |= {"position": (0, -400, 17), "ball": (0, 0, 150), "rival": (0, 400, 17), "ball_velocity": (0, 100, 0)}
+    out = np.zeros((2, 1, 2, len(names)), np.float32)
+    for i, demoed in enumerate((False, True)):
+        rewards.choose(names).write(moment(**given, demoed=demoed, on_ground=True), out[i])
+    alive, wreck = ({name for name, value in zip(names, row, strict=True) if value} for row in out[:, 0, 0])
+    about_the_body = {
+        "speed_toward_ball",
+        "velocity_player_to_ball",
+        "face_ball",
+        "velocity",
+        "liu_distance_player_to_ball",
+        "align_ball_goal",
+        "shot_setup",
+        "fifty_fifty",
+        "control",
+        "bad_orientation",
+        "save_boost",
+    }
+    assert alive - wreck == about_the_body
+    assert {"velocity_ball_to_goal", "liu_distance_ball_to_goal", "possession", "constant"} <= wreck
+    assert (out[0, 0, 1] == out[1, 0, 1]).all(), "the other car is paid as before"
+
+
+def test_a_wreck_in_a_net_is_not_punished():
+    out = np.zeros((1, 2, 1), np.float32)
+    rewards.choose(("in_net",)).write(moment(position=(0, 5300, 17), demoed=True), out)
+    assert out[0, 0, 0] == 0.0

@@ -9,6 +9,7 @@ import tomllib
 import numpy as np
 import pytest
 
+from pvp_ml.cli import run
 from pvp_ml.errors import UserError
 from pvp_ml.games.rocket_league import simulator as sim
 from pvp_ml.games.rocket_league.arena.field import PADS
@@ -18,7 +19,7 @@ from pvp_ml.games.rocket_league.rlbot.folder import made_up, write_folder
 from pvp_ml.games.rocket_league.rlbot.packets import axes_of, pad_order, read_packet
 from pvp_ml.games.rocket_league.rlbot.pilot import HANDS_OFF, BotSettings, Pilot, as_packet, open_folder
 from pvp_ml.model.actor import empty_normalizer
-from pvp_ml.model.bundle import make_bundle
+from pvp_ml.model.bundle import make_bundle, write_bundle
 from pvp_ml.model.network_config import NetworkConfig, tensor_shapes
 
 HAS_RLBOT = importlib.util.find_spec("rlbot") is not None
@@ -93,10 +94,10 @@ def packet_of(game, clock_s=300.0, score=(0, 0)):
     return as_packet(data), [(float(PADS[i, 0]), float(PADS[i, 1])) for i in order]
 
 
-@pytest.mark.parametrize("mode", ["1v1", "3v2"])
-def test_a_packet_becomes_the_observation_of_the_simulator(play, mode):
-    p = play(mode=mode, matches=1, scenario="random")
-    pilot = Pilot(bundle(), BotSettings())
+@pytest.mark.parametrize(("mode", "version"), [("1v1", "advanced"), ("3v2", "advanced"), ("3v2", "advanced1")])
+def test_a_packet_becomes_the_observation_of_the_simulator(play, mode, version):
+    p = play(mode=mode, matches=1, scenario="random", observation=version)
+    pilot = Pilot(bundle(observation=version), BotSettings())
     contact = [i for i, name in enumerate(f"{b.name}.{f.name}" for b in p.spec.blocks for _ in range(b.count)
                for f in b.features) if name.endswith("action.may_jump")]  # fmt: skip
     for step in range(12):
@@ -190,6 +191,41 @@ def test_a_folder_checks_itself(tmp_path):
         (folder / "golden.json").write_text(json.dumps({"states": wrong}))
         with pytest.raises(UserError, match=f"golden state 3: the policy {what} something else"):
             open_folder(folder)
+
+
+def test_the_clock_counts_down_from_the_length_of_the_matches_in_training(tmp_path, capsys):
+    """A model of 60 s matches must not see a fifth of its clock when the last minute of a real match begins."""
+    run_folder = tmp_path / "experiments" / "r"
+    run_folder.mkdir(parents=True)
+    write_bundle(run_folder / "model.zip", bundle(observation="advanced1"))
+    words = ["model", "export", str(run_folder / "model.zip"), "--rlbot"]
+    assert run([*words, str(tmp_path / "unknown")]) == 2
+    assert "give --timeout-s" in capsys.readouterr().err
+    (run_folder / "config.yml").write_text("env:\n  timeout_s: 60.0\n")
+    assert run([*words, str(tmp_path / "bot")]) == 0
+    pilot = open_folder(tmp_path / "bot")
+    packet = as_packet(made_up(np.random.default_rng(0), orange=1))
+    packet.match_info.game_time_remaining = 45.0
+    obs, _, _ = pilot.see(packet, 0, HANDS_OFF)
+    names = [f"{b.name}.{f.name}" for b in pilot_blocks(pilot) for _ in range(b.count) for f in b.features]
+    assert obs[0, names.index("advanced1.context.time_left")] == pytest.approx(0.75)
+
+
+def test_version_2_needs_no_length_of_matches(tmp_path):
+    write_bundle(tmp_path / "model.zip", bundle())
+    assert run(["model", "export", str(tmp_path / "model.zip"), "--rlbot", str(tmp_path / "bot")]) == 0
+    pilot = open_folder(tmp_path / "bot")
+    names = [f"{b.name}.{f.name}" for b in pilot_blocks(pilot) for _ in range(b.count) for f in b.features]
+    packet, seen = as_packet(made_up(np.random.default_rng(0), orange=1)), []
+    for left in (300.0, 45.0):
+        packet.match_info.game_time_remaining = left
+        obs, _, _ = pilot.see(packet, 0, HANDS_OFF)
+        seen.append(float(obs[0, names.index("advanced2.context.time_left")]))
+    assert seen == pytest.approx([1.0, 0.75])
+
+
+def pilot_blocks(pilot):
+    return describe(pilot.config).blocks
 
 
 @pytest.mark.parametrize("text", ["", "[1]", '{"states": 3}', '{"states": [{"packet": {}}]}', "[" * 5000])

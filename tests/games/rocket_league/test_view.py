@@ -4,6 +4,7 @@ import io
 import json
 import socket
 
+import numpy as np
 import pytest
 
 from pvp_ml.errors import UserError
@@ -145,6 +146,13 @@ def test_a_goal_is_told(play, pack):
     lines = told(play(**shot), VisSender(), Clock())
     assert any(line.endswith("GOAL for blue") for line in lines)
     assert lines[-1].endswith("it is over: blue wins")
+
+
+def test_an_own_goal_is_told_with_its_culprit(play, pack):
+    """Blue pushes a ball over its own line."""
+    car = {"team": "blue", "position": [0, -4500, 17], "angles": [0, -np.pi / 2, 0], "velocity": [0, -1400, 0]}
+    lines = told(play(**pack([[0.0, -4750.0, 93.15], [0.0, -10.0, 0.0]], [car])), VisSender(), Clock())
+    assert any(line.endswith("GOAL for orange, an own goal by blue") for line in lines), lines
 
 
 def test_render_sends_to_the_viewer(play, monkeypatch):

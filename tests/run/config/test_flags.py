@@ -87,6 +87,21 @@ def test_switches(words, value):
     assert read(*words, "--seed", "3").learner.normalize is value
 
 
+@pytest.mark.parametrize(
+    ("words", "layers"),
+    [
+        (["--layers", "8", "16", "32"], (8, 16, 32)),
+        (["--layers", "8,16"], (8, 16)),
+        (["--layers", "8"], (8,)),
+        (["--layers", "[8, 16]"], (8, 16)),
+        (["--layers=8,16"], (8, 16)),
+    ],
+)
+def test_a_list_is_written_with_blanks_commas_or_brackets(words, layers):
+    whole = read(*words, "--seed", "3")
+    assert (whole.learner.layers, whole.other.seed) == (layers, 3)
+
+
 def test_entries_of_mappings_and_fields_inside_them():
     words = ["--by-head.move-left.final-value", "2", "--learner.by_head.x", "3"]
     layer = read_flags(words, OPTIONS, ALIASES)

@@ -72,11 +72,16 @@ def _doctor() -> Iterator[Finding]:
         yield Finding("note", f"Rocket League meshes are {chosen.origin} ({chosen.source})", fix)
 
 
-def _bot_folder(model: Bundle, name: str, folder: Path, steps: int) -> list[str]:
+def _bot_folder(model: Bundle, name: str, folder: Path, steps: int, match_s: Callable[[], float]) -> list[str]:
     from pvp_ml.games.rocket_league.rlbot.folder import write_folder
     from pvp_ml.games.rocket_league.rlbot.pilot import BotSettings
 
-    return write_folder(model, name, folder, BotSettings(tick_skip=steps))
+    settings = BotSettings(tick_skip=steps)
+    if any(
+        block.name.startswith("advanced1.") for block in model.interface.blocks
+    ):  # its clock is a share of the match
+        settings = BotSettings(tick_skip=steps, timeout_s=match_s())
+    return write_folder(model, name, folder, settings)
 
 
 FIGURES = (
@@ -99,6 +104,7 @@ GAME = GameType(
     build=_build,
     status="tested",
     symmetric=True,
+    cuts_idle=True,
     presentation=Presentation(narrate=_narrate, show=_show, action_notes=_action_notes, figures=FIGURES),
     tooling=Tooling(setup=_setup, doctor=_doctor, bench_matches=64, bot_folder=_bot_folder),
 )

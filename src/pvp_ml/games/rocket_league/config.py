@@ -25,7 +25,9 @@ class RocketLeagueConfig(GameConfig):
     delay_ticks: int = Field(1, ge=0, le=59, description="ticks of a step before its controls reach the car")
     repeat: int = Field(1, ge=1, le=60, description="steps that one decision lasts; seats do not act in between")
     sticky_steps: int = Field(0, ge=0, le=60, description="steps that a pressed jump, boost or handbrake stays down")
-    observation: Literal["advanced", "default"] = Field("advanced", description="observation builder")
+    observation: Literal["advanced", "advanced1", "default"] = Field(
+        "advanced", description="observation builder; `advanced1` is for models from before version 2"
+    )
     allies: int = Field(2, ge=0, le=MAX_TEAM - 1, description="team mates in the observation, zero padded")
     opponents: int = Field(3, ge=0, le=MAX_TEAM, description="opponents in the observation, zero padded")
     pads_near_car: int = Field(4, ge=0, le=34, description="boost pads in the observation, nearest to the car")
@@ -33,6 +35,9 @@ class RocketLeagueConfig(GameConfig):
     rewards: tuple[str, ...] = Field((), description="reward terms to compute, `term@condition` allowed; empty: all")
     aerial_weight: float = Field(1.0, ge=0, le=10, description="exponent of the ball's height in `touch_ball`")
     setters: dict[str, float] = Field({"kickoff": 1.0}, description="state setters and their weights")
+    start_jitter: float = Field(
+        1.0, ge=0, le=10, description="kickoff cars stand up to so many times 10 uu and 1° off their places; 0: exactly"
+    )
     mechanics_weight: float = Field(
         0.0, ge=0, le=1, description="share of matches that begin with a wall, air-dribble, flip-reset or jump set-up"
     )

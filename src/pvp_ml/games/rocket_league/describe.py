@@ -38,7 +38,7 @@ def assemble(config: RocketLeagueConfig) -> Parts:
     actions = action_set(config)
     observation = builder(config)
     chosen = rewards.choose(config.rewards, config.aerial_weight)
-    setters = resets.choose(config.setters, shots, config.mechanics_weight)
+    setters = resets.choose(config.setters, shots, config.mechanics_weight, config.start_jitter)
     mesh_set = meshes.choose(config.meshes)
     spec = GameSpec(
         name=NAME,
@@ -79,6 +79,7 @@ def _parameters(
         ("sticky_steps", config.sticky_steps),
         ("aerial_weight", config.aerial_weight),
         ("setters", mixture),
+        ("start_jitter", config.start_jitter),
         ("mechanics_weight", config.mechanics_weight),
         ("packs", pack_digest),
         ("end_on_goal", config.end_on_goal),

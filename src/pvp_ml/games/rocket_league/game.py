@@ -189,8 +189,8 @@ class RocketLeagueGame:
             out.reward[resting] = 0.0
         idle = self._memory.untouched_steps >= self._no_touch_steps
         goal = self._goal_now if self._config.end_on_goal else np.zeros_like(playing)
-        out.ended[...] = playing & (goal | idle)
-        out.truncated[...] = playing & ~out.ended & (self._clock >= self.spec.max_steps)
+        out.ended[...] = playing & goal
+        out.truncated[...] = playing & ~goal & (idle | (self._clock >= self.spec.max_steps))
         stopped = out.ended | out.truncated
         if stopped.any():
             lead = self._memory.goals[:, self.team] - self._memory.goals[:, 1 - self.team]
@@ -230,7 +230,7 @@ class RocketLeagueGame:
             assert ticket is not None
             rng = np.random.default_rng([ticket.seed, int(self._memory.goals[row].sum())])
             self._memory.is_drill[row] = False
-            self.arenas.place(row, resets.kickoff(rng, self._sizes))
+            self.arenas.place(row, self._setters.scene("kickoff", rng, self._sizes))
         self._settle(rows, same_match=True)
 
     def _settle(self, rows: Index, *, same_match: bool = False) -> None:
@@ -263,6 +263,7 @@ class RocketLeagueGame:
         context = Context(
             previous=self._pedals.values[rows],
             time_left=1.0 - self._clock[rows] / np.float32(self.spec.max_steps),
+            seconds_left=(self.spec.max_steps - self._clock[rows]) * np.float32(self._config.tick_skip / TICKS_PER_S),
             score_difference=goals[:, self.team] - goals[:, 1 - self.team],
         )
         self._observation.write(now, context, out)

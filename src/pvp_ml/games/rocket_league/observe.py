@@ -31,7 +31,8 @@ from pvp_ml.games.rocket_league.derived_state import Facts, Floats
 from pvp_ml.games.rocket_league.kernels.observe import write_advanced
 from pvp_ml.spec import Block, Feature
 
-VERSION = 1
+VERSIONS = {"advanced": 2, "advanced1": 1}
+LAST_SECONDS = 60.0  # version 2 counts down the last minute; before that there is plenty of time
 DISTANCE = 6000.0
 BALL_SPEED = 6000.0
 LIMIT = 5.0  # nothing legal comes near it; a wild number must not reach a network
@@ -52,7 +53,8 @@ class Context:
     """What an observation needs besides the facts."""
 
     previous: Floats  # [N,S,8] controls of the last step
-    time_left: Floats  # [N] share of the time limit
+    time_left: Floats  # [N] share of the time limit, what version 1 shows
+    seconds_left: Floats  # [N]
     score_difference: Floats  # [N,S] own goals − theirs in this match
 
 
@@ -98,12 +100,16 @@ class Advanced:
 
     def __init__(self, config: RocketLeagueConfig) -> None:
         mates, rivals = others(np.repeat([0, 1], team_sizes(config)))
+        self.version = VERSIONS[config.observation]
         near = (config.pads_near_car, config.pads_near_ball)
         self._shape = (mates, config.allies, rivals, config.opponents, *near)
         self.blocks = self._describe(config)
 
     def _describe(self, config: RocketLeagueConfig) -> tuple[Block, ...]:
-        car = (*_vector("position"), *_vector("velocity"), *_vector("spin"), Feature("boost"), *_flags("alive"))
+        car = (*_vector("position"), *_vector("velocity"), *_vector("spin"))
+        if self.version > 1:
+            car += (*_vector("nose"), *_vector("roof"), *_flags("on_ground", "has_flip"))
+        car += (Feature("boost"), *_flags("alive"))
         pad = (*_vector("position"), Feature("big", "flag"), Feature("there", "flag"), Feature("timer"))
         own = (
             *_vector("place"),
@@ -124,10 +130,19 @@ class Advanced:
             ("pad_near_ball", config.pads_near_ball, pad),
             ("goals", 1, goals),
         )
-        return tuple(Block(f"advanced{VERSION}.{name}", count, features) for name, count, features in parts if count)
+        return tuple(
+            Block(f"advanced{self.version}.{name}", count, features) for name, count, features in parts if count
+        )
 
     def write(self, facts: Facts, context: Context, out: Floats) -> None:
         """Fill out [N,S,D]."""
+        if self.version == 1:
+            clock, has_flip = context.time_left, facts.has_flip[:, :0]
+        else:
+            clock, has_flip = (
+                np.minimum(context.seconds_left / np.float32(LAST_SECONDS), np.float32(1.0)),
+                facts.has_flip,
+            )
         write_advanced(
             facts.ball,
             facts.ball_velocity,
@@ -141,9 +156,9 @@ class Advanced:
                 facts.may_boost,
                 facts.may_jump,
             ),
-            facts.cars,
+            (facts.cars, has_flip),
             (facts.pads, facts.pad_timer),
-            (context.previous, context.time_left, context.score_difference),
+            (context.previous, clock, context.score_difference),
             self._shape,
             _CONSTANTS,
             out,

@@ -18,15 +18,16 @@ VERSION = 1
 PER_LENGTH = 1 / 2300
 PER_TURN = 1 / np.pi
 PER_TIMER = 1 / 10
-FLIP_WINDOW_S = 1.25
-_SCALES = (PER_LENGTH, PER_TURN, PER_TIMER, FLIP_WINDOW_S)
+FLIP_WINDOW_S = 1.25  # after a jump, in which a flip is possible
+FLIP_TORQUE_S = 0.65  # of a flip, in which it turns the car
+_SCALES = (PER_LENGTH, PER_TURN, PER_TIMER, FLIP_WINDOW_S, FLIP_TORQUE_S)
 _COLUMNS = (
     sim.HOLDS_JUMP,
     sim.HANDBRAKE_VALUE,
     sim.HAS_JUMPED,
     sim.IS_JUMPING,
     sim.HAS_FLIPPED,
-    sim.IS_FLIPPING,
+    sim.FLIP_TIME,
     sim.HAS_DOUBLE_JUMPED,
     sim.AIR_TIME_SINCE_JUMP,
     sim.RESPAWN_TIMER,

@@ -14,10 +14,12 @@ import numpy.typing as npt
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.rocket_league.arena.field import (
+    BACK_WALL_Y,
     BALL_REST_Z,
     CAR_MAX_SPEED,
     CAR_MAX_SPIN,
     CAR_REST_Z,
+    CORNER_CATHETUS,
     KICKOFF_BOOST,
     KICKOFF_SPAWNS,
     SIDE_WALL_X,
@@ -32,6 +34,9 @@ Vectors = npt.NDArray[np.float64]
 POSITION, ANGLES, VELOCITY, SPIN = range(4)
 MIXTURE = "default"
 PACK_SETTER = "training_pack"
+JITTER_UU, JITTER_RAD = 10.0, np.pi / 180.0
+RAMP_REACH = 600.0  # uu from a wall, within which floor and wall are no longer flat; as x ≤ 3500 keeps from side walls
+OPEN_FLOOR = SIDE_WALL_X + BACK_WALL_Y - CORNER_CATHETUS - RAMP_REACH * np.sqrt(2.0)  # largest |x| + |y|
 
 
 def resting_ball() -> Vectors:
@@ -68,21 +73,40 @@ def kickoff(rng: np.random.Generator, sizes: Sizes) -> Scene:
     return Scene(resting_ball(), kickoff_cars(rng, sizes), np.full(sum(sizes), KICKOFF_BOOST))
 
 
+def jittered(rng: np.random.Generator, scene: Scene, amount: float) -> Scene:
+    """The same with every car up to `amount` × 10 uu and 1° off its place, so that no two matches are alike.
+
+    Five kickoff places give players that never draw five matches, however many seeds are played.
+    """
+    cars = scene.cars.copy()
+    cars[:, POSITION, :2] += rng.uniform(-1.0, 1.0, (len(cars), 2)) * JITTER_UU * amount
+    cars[:, ANGLES, 1] += rng.uniform(-1.0, 1.0, len(cars)) * JITTER_RAD * amount
+    return Scene(scene.ball, cars, scene.boost)
+
+
 def direction(rng: np.random.Generator) -> Vectors:
     """A unit vector, all directions alike."""
     v = rng.normal(size=3)
     return np.asarray(v / max(float(np.linalg.norm(v)), 1e-9))
 
 
+def anywhere(rng: np.random.Generator, low: Vectors, high: Vectors) -> Vectors:
+    """A point of the box, drawn again while it lies in a corner of the field."""
+    while True:
+        point = rng.uniform(low, high)
+        if abs(point[0]) + abs(point[1]) <= OPEN_FLOOR:
+            return np.asarray(point)
+
+
 def scattered(rng: np.random.Generator, sizes: Sizes, grounded: float, y_low: float = -4500.0) -> Scene:
     """Ball and cars anywhere with any velocity; a car is on its wheels with probability `grounded`."""
     ball = np.zeros((3, 3))
-    ball[0] = rng.uniform([-3500.0, y_low, 100.0], [3500.0, 4500.0, 1950.0])
+    ball[0] = anywhere(rng, np.array([-3500.0, y_low, 100.0]), np.array([3500.0, 4500.0, 1950.0]))
     ball[1] = direction(rng) * rng.uniform(0.0, 3000.0)
     ball[2] = direction(rng) * rng.uniform(0.0, 6.0)
     cars = np.zeros((sum(sizes), 4, 3))
     for car in cars:
-        car[POSITION] = rng.uniform([-3500.0, y_low, 150.0], [3500.0, 4500.0, 2000.0])
+        car[POSITION] = anywhere(rng, np.array([-3500.0, y_low, 150.0]), np.array([3500.0, 4500.0, 2000.0]))
         car[ANGLES] = rng.uniform([-np.pi / 4, -np.pi, -np.pi / 2], [np.pi / 4, np.pi, np.pi / 2])
         car[VELOCITY] = direction(rng) * rng.uniform(0.0, CAR_MAX_SPEED)
         car[SPIN] = direction(rng) * rng.uniform(0.0, CAR_MAX_SPIN)
@@ -223,6 +247,7 @@ class Setters:
     weights: tuple[float, ...]  # sum 1
     shots: tuple[Shot, ...]
     mechanics_weight: float = 0.0  # share of `default` that goes to the mechanics lane, its set-ups alike
+    jitter: float = 0.0  # of kickoffs
 
     def draw(self, scenario: str, rng: np.random.Generator) -> str:
         """The setter of a match of this scenario."""
@@ -237,14 +262,17 @@ class Setters:
         if name == PACK_SETTER:
             spare = Scene(resting_ball(), kickoff_cars(rng, sizes), np.full(sum(sizes), KICKOFF_BOOST))
             return shot_scene(self.shots[int(rng.integers(len(self.shots)))], rng, sizes, spare)
-        return SETTERS[name](rng, sizes)
+        scene = SETTERS[name](rng, sizes)
+        return jittered(rng, scene, self.jitter) if name == "kickoff" and self.jitter else scene
 
     def scenarios(self) -> tuple[str, ...]:
         """All names that a plan may ask for."""
         return (MIXTURE, *SETTERS, *((PACK_SETTER,) if self.shots else ()))
 
 
-def choose(weights: dict[str, float], shots: tuple[Shot, ...], mechanics_weight: float = 0.0) -> Setters:
+def choose(
+    weights: dict[str, float], shots: tuple[Shot, ...], mechanics_weight: float = 0.0, jitter: float = 0.0
+) -> Setters:
     """A weighted mixture; unknown names, bad weights and a pack setter without packs are refused."""
     known = [*SETTERS, PACK_SETTER]
     for name, weight in weights.items():
@@ -260,4 +288,4 @@ def choose(weights: dict[str, float], shots: tuple[Shot, ...], mechanics_weight:
     if PACK_SETTER in used and not shots:
         raise UserError(f"state setter '{PACK_SETTER}' has no shots", "name JSON files under `packs`")
     total = sum(used.values())
-    return Setters(tuple(used), tuple(weight / total for weight in used.values()), shots, mechanics_weight)
+    return Setters(tuple(used), tuple(weight / total for weight in used.values()), shots, mechanics_weight, jitter)

@@ -36,7 +36,7 @@ HAS_FLIP, IS_JUMPING, IS_SUPERSONIC, HAS_CONTACT = range(4)
 (
     HAS_JUMPED,
     HAS_FLIPPED,
-    IS_FLIPPING,
+    FLIP_TIME,
     HAS_DOUBLE_JUMPED,
     AIR_TIME_SINCE_JUMP,
     HANDBRAKE_VALUE,
@@ -53,7 +53,7 @@ _all_flags = attrgetter(
     "has_world_contact",
     "has_jumped",
     "has_flipped",
-    "is_flipping",
+    "flip_time",
     "has_double_jumped",
     "air_time_since_jump",
     "handbrake_val",

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from pvp_ml.model.actor import Array, inverse_deviation
-from pvp_ml.model.network_config import BlockLayout, NetworkConfig, block_layouts, columns, is_plain
+from pvp_ml.model.network_config import BlockLayout, NetworkConfig, block_layouts, columns, encoder_name, is_plain
 from pvp_ml.rl.policy.actions import HeadLayout
 from pvp_ml.rl.policy.sequences import Sequences, run_memory
 from pvp_ml.spec import Interface
@@ -148,7 +148,7 @@ class Network:
         joined = torch.cat(parts, dim=2)
         if self.network.encoder and block.count > 1:
             for i in range(len(self.network.encoder)):
-                joined = self._activate(self._linear(p, f"encoder/{block.name}/{i}", joined))
+                joined = self._activate(self._linear(p, f"{encoder_name(block)}/{i}", joined))
             if self.network.pooling == "mean_max":
                 return torch.cat([joined.mean(dim=1), joined.amax(dim=1)], dim=1)
         return joined.reshape(x.shape[0], -1)

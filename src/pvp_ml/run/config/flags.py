@@ -31,6 +31,7 @@ class Option:
     is_text: bool = False
     is_open: bool = False
     is_counted: bool = False  # a switch that may be given a number
+    is_list: bool = False
 
     @property
     def flag(self) -> str:
@@ -57,6 +58,7 @@ def options_of(model: type[BaseModel], path: KeyPath = ()) -> Iterator[Option]:
             is_text=kinds in ((str,), (str, type(None)), (Expression,)),
             is_open=any(get_origin(kind) in (dict, Mapping) for kind in kinds),
             is_counted=bool in kinds and int in kinds,
+            is_list=any(get_origin(kind) in (tuple, list) for kind in kinds),
         )
 
 
@@ -89,6 +91,8 @@ def read_flags(tokens: Sequence[str], options: Sequence[Option], aliases: Mappin
             text = value
         elif words and not words[0].startswith("--") and (not option.is_switch or _fits_switch(words[0], option)):
             text = words.pop(0)
+            while option.is_list and words and not words[0].startswith("--"):
+                text += f", {words.pop(0)}"
         elif option.is_switch:
             text = "true"
         else:
@@ -141,6 +145,8 @@ def _value(name: str, text: str, option: Option) -> Any:
     if option.is_text:
         return text
     try:
+        if option.is_list and text[:1] not in ("[", "{") and text not in ("null", "none", ""):
+            return read_yaml(f"[{text}]")
         return read_yaml(text)
     except YamlError as error:
         raise UserError(f"--{name} {text!r}: {error.message}", f"expected {option.kind}") from None

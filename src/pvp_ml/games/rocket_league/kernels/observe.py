@@ -39,9 +39,14 @@ def _nearest(distance, count, order):
 
 
 @ARENAS.kernel
-def _put_cars(axes, position, ball, cars, table, slots, scales, scratch, row, at):
-    """The cars of a table [J], nearest to the ball first; empty slots are zero. 11 numbers a car."""
+def _put_cars(axes, position, ball, cars, has_flip, table, slots, scales, scratch, row, at):
+    """The cars of a table [J], nearest to the ball first; empty slots are zero.
+
+    `cars` [J,36]; `has_flip` [J], empty for version 1. 11 numbers a car in version 1, 19 in version 2, which also tells
+    where nose and roof point, wheels on something, and the flip.
+    """
     per_length, per_speed, per_spin = scales
+    width = 19 if len(has_flip) else 11
     distance, order = scratch[0][: len(table)], scratch[1]
     for j in range(len(table)):
         distance[j] = np.inf
@@ -52,14 +57,19 @@ def _put_cars(axes, position, ball, cars, table, slots, scales, scratch, row, at
     for slot in range(slots):
         j = order[slot]
         if j < 0:
-            row[at : at + 11] = 0.0
-            at += 11
+            row[at : at + width] = 0.0
+            at += width
             continue
         car = cars[j]
         dx, dy, dz = car[_POS] - position[0], car[_POS + 1] - position[1], car[_POS + 2] - position[2]
         at = _put_inside(axes, dx, dy, dz, per_length, row, at)
         at = _put_inside(axes, car[_VEL], car[_VEL + 1], car[_VEL + 2], per_speed, row, at)
         at = _put_inside(axes, car[_SPIN], car[_SPIN + 1], car[_SPIN + 2], per_spin, row, at)
+        if len(has_flip):
+            at = _put_inside(axes, car[_FORWARD], car[_FORWARD + 1], car[_FORWARD + 2], 1.0, row, at)
+            at = _put_inside(axes, car[_UP], car[_UP + 1], car[_UP + 2], 1.0, row, at)
+            at = _put(row, at, car[_ON_GROUND])
+            at = _put(row, at, has_flip[j])
         at = _put(row, at, car[_BOOST] / 100.0)
         at = _put(row, at, 1.0 if car[_DEMOED] < 0.5 else 0.0)
     return at
@@ -85,17 +95,18 @@ def _put_pads(axes, position, point, field, there, timer, count, per_length, scr
 
 
 @ARENAS.kernel
-def write_advanced(ball, ball_velocity, car, flags, cars, pads, context, shape, constants, out):
+def write_advanced(ball, ball_velocity, car, flags, others, pads, context, shape, constants, out):
     """Fill `out` with the advanced observation.
 
     ball, ball_velocity [N,S,3]; car = (position, velocity, spin, axes, boost); flags = (has_flip, on_ground, jumping,
-    supersonic, demoed, may_boost, may_jump), each [N,S]; cars [N,S,J,36]; pads = (there, timer), each [N,S,34];
-    context = (previous [N,S,8], time left [N], score difference [N,S]); shape = (ally table [S,J], allies, opponent
-    table, opponents, pads near the car, pads near the ball); constants = (goals [2,3], field, place scale [3], 1/uu,
-    1/ball speed, 1/car speed, 1/spin, limit).
+    supersonic, demoed, may_boost, may_jump), each [N,S]; others = (cars [N,S,J,36], has_flip [N,J] or, in version 1,
+    [N,0]); pads = (there, timer), each [N,S,34]; context = (previous [N,S,8], clock [N], score difference [N,S]);
+    shape = (ally table [S,J], allies, opponent table, opponents, pads near the car, pads near the ball); constants =
+    (goals [2,3], field, place scale [3], 1/uu, 1/ball speed, 1/car speed, 1/spin, limit).
     """
     position, velocity, spin, axes, boost = car
     has_flip, on_ground, jumping, supersonic, demoed, may_boost, may_jump = flags
+    cars, flips = others
     there, timer = pads
     previous, time_left, score = context
     ally_table, allies, rival_table, rivals, near_car, near_ball = shape
@@ -128,8 +139,8 @@ def write_advanced(ball, ball_velocity, car, flags, cars, pads, context, shape, 
                 at = _put(row, at, previous[n, s, i])
             at = _put(row, at, may_boost[n, s])
             at = _put(row, at, may_jump[n, s])
-            at = _put_cars(a, p, b, cars[n, s], ally_table[s], allies, scales, scratch, row, at)
-            at = _put_cars(a, p, b, cars[n, s], rival_table[s], rivals, scales, scratch, row, at)
+            at = _put_cars(a, p, b, cars[n, s], flips[n], ally_table[s], allies, scales, scratch, row, at)
+            at = _put_cars(a, p, b, cars[n, s], flips[n], rival_table[s], rivals, scales, scratch, row, at)
             at = _put_pads(a, p, p, field, there[n, s], timer[n, s], near_car, per_length, scratch, row, at)
             at = _put_pads(a, p, b, field, there[n, s], timer[n, s], near_ball, per_length, scratch, row, at)
             for g in range(2):
@@ -154,11 +165,11 @@ def write_default(ball, car_rows, flags, timer, order, columns, scales, out):
 
     ball = (position, velocity, spin), each [N,S,3]; car_rows [N,S,J,36] as seat s sees car j; flags [N,J,13]; timer
     [N,S,34]; order [S,C] cars in the slots, −1 for none; columns = the flags' columns (holds jump, handbrake, has
-    jumped, is jumping, has flipped, is flipping, has double jumped, air time, respawn timer, boosting, supersonic);
-    scales = (per length, per turn, per timer, flip window).
+    jumped, is jumping, has flipped, flip time, has double jumped, air time, respawn timer, boosting, supersonic);
+    scales = (per length, per turn, per timer, flip window, flip torque time).
     """
-    holds, handbrake, jumped, jumping, flipped, flipping, doubled, air_time, respawn, boosting, supersonic = columns
-    per_length, per_turn, per_timer, window = scales
+    holds, handbrake, jumped, jumping, flipped, flip_time, doubled, air_time, respawn, boosting, supersonic = columns
+    per_length, per_turn, per_timer, window, torque = scales
     slots = order.shape[1]
     for n in range(out.shape[0]):
         for s in range(out.shape[1]):
@@ -171,8 +182,10 @@ def write_default(ball, car_rows, flags, timer, order, columns, scales, out):
                 row[9 + k] = timer[n, s, k] * per_timer
             at = 9 + timer.shape[2]
             at = _put(row, at, own[holds] > 0.5)
-            for column in (handbrake, jumped, jumping, flipped, flipping, doubled):
+            for column in (handbrake, jumped, jumping, flipped):
                 at = _put(row, at, own[column])
+            at = _put(row, at, own[flipped] > 0.5 and own[flip_time] < torque)
+            at = _put(row, at, own[doubled])
             free = car_rows[n, s, s, _ON_GROUND] <= 0.5 and own[holds] <= 0.5
             unused = own[flipped] <= 0.5 and own[doubled] <= 0.5
             at = _put(row, at, free and unused and own[air_time] < window)

@@ -43,6 +43,8 @@ TERMS: dict[str, Term] = {
     "liu_distance_ball_to_goal": terms.liu_distance_ball_to_goal,
     "liu_distance_player_to_ball": terms.liu_distance_player_to_ball,
     "strong_hit": terms.strong_hit,
+    "touch_to_goal": terms.touch_to_goal,
+    "shot_quality": terms.shot_quality,
     "touch_ball": terms.touch_ball,
     "air_touch": terms.air_touch,
     "jump_shot": terms.jump_shot,
@@ -65,6 +67,25 @@ TERMS: dict[str, Term] = {
     "wall_hit": terms.wall_hit,
 }
 
+OF_THE_BODY = frozenset(
+    {
+        "speed_toward_ball",
+        "velocity_player_to_ball",
+        "face_ball",
+        "velocity",
+        "liu_distance_player_to_ball",
+        "align_ball_goal",
+        "shot_setup",
+        "fifty_fifty",
+        "dribbling",
+        "control",
+        "bad_orientation",
+        "save_boost",
+        "in_net",
+    }
+)
+"""Terms about where a car is and how it moves: the simulator leaves a wreck lying, but nobody drives it."""
+
 CONDITIONS: dict[str, Term] = {
     "closest": terms.is_closest,
     "touched_last": terms.is_touched_last,
@@ -81,9 +102,12 @@ class Rewards:
 
     def write(self, moment: Moment, out: Floats) -> None:
         """Fill out [M,S,R]."""
+        wreck = moment.now.demoed if moment.now.demoed.any() else None
         for i, name in enumerate(self.names):
             term, _, condition = name.partition("@")
             value = TERMS[term](moment)
+            if wreck is not None and term in OF_THE_BODY:
+                value = np.where(wreck, 0.0, value)
             if term == "touch_ball" and self.aerial_weight != 1.0:
                 value = np.where(value > 0, value**self.aerial_weight, 0.0)  # 0⁰ is 1, but no touch pays nothing
             out[:, :, i] = value * CONDITIONS[condition](moment) if condition else value

@@ -16,6 +16,9 @@ from pvp_ml.games.rocket_league.arena.field import (
     BALL_RADIUS,
     CAR_MAX_SPEED,
     CEILING_Z,
+    GOAL_HALF_WIDTH,
+    GOAL_HEIGHT,
+    GRAVITY,
     OWN_GOAL,
     PAD_IS_BIG,
     PADS,
@@ -26,6 +29,7 @@ from pvp_ml.games.rocket_league.derived_state import Bools, Floats, Moment
 NEAR = 500.0  # uu
 FAR = 6000.0  # uu
 JUMP_STEPS = 90
+SHOT_SECONDS = 3.0  # a ball that needs longer is no shot
 THEIR_BIG_PADS: Floats = PADS[PAD_IS_BIG & (PADS[:, 1] > 0)]
 
 
@@ -175,9 +179,27 @@ def shot_setup(m: Moment) -> Floats:
 
 
 def strong_hit(m: Moment) -> Floats:
-    """On a touch, sqrt(clip(|v_b − v_b one step ago|/100, 0, 1)); not for later changes such as gravity."""
+    """On a touch, sqrt(min(|v_b − v_b one step ago|/6000, 1)); not for later changes such as gravity."""
     change = length(m.now.ball_velocity - m.ball_velocity_before)
-    return np.where(m.touch, np.sqrt(np.clip(change / 100.0, 0.0, 1.0)), 0.0).astype(np.float32)
+    return np.where(m.touch, np.sqrt(np.minimum(change / BALL_MAX_SPEED, 1.0)), 0.0).astype(np.float32)
+
+
+def touch_to_goal(m: Moment) -> Floats:
+    """On a touch, (v_b − v_b one step ago)·unit(their goal−b)/6000: what the hit gave toward their goal, or took."""
+    gain = dot(m.now.ball_velocity - m.ball_velocity_before, unit(THEIR_GOAL - m.now.ball))
+    return np.where(m.touch, gain / BALL_MAX_SPEED, 0.0).astype(np.float32)
+
+
+def shot_quality(m: Moment) -> Floats:
+    """On a touch, min(v_b,y/3000, 1) if the ball then flies into their goal mouth, floor and gravity alone acting."""
+    ball, velocity = m.now.ball, m.now.ball_velocity
+    ahead = np.maximum(velocity[..., 1], 1.0)
+    seconds = (BACK_WALL_Y - ball[..., 1]) / ahead
+    x = ball[..., 0] + velocity[..., 0] * seconds
+    z = ball[..., 2] + velocity[..., 2] * seconds - 0.5 * GRAVITY * seconds * seconds
+    inside = (np.abs(x) < GOAL_HALF_WIDTH - BALL_RADIUS) & (z < GOAL_HEIGHT - BALL_RADIUS)
+    paid = m.touch & inside & (velocity[..., 1] > 0.0) & (seconds < SHOT_SECONDS)
+    return np.where(paid, np.minimum(velocity[..., 1] / 3000.0, 1.0), 0.0).astype(np.float32)
 
 
 def touch_ball(m: Moment) -> Floats:

@@ -7,6 +7,7 @@ damaged file or another machine's arithmetic is noticed before the match and not
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ from pvp_ml.games.rocket_league.actions import ActionSet, action_set
 from pvp_ml.games.rocket_league.arena.field import PADS
 from pvp_ml.games.rocket_league.config import RocketLeagueConfig
 from pvp_ml.games.rocket_league.describe import describe
-from pvp_ml.games.rocket_league.observe import Context, builder
+from pvp_ml.games.rocket_league.observe import LAST_SECONDS, VERSIONS, Context, builder
 from pvp_ml.games.rocket_league.rlbot.packets import World, pad_order, read_packet
 from pvp_ml.model.actor import Actor
 from pvp_ml.model.bundle import Bundle, read_bundle
@@ -48,7 +49,9 @@ class BotSettings(BaseModel):
     tick_skip: int = Field(8, ge=1, le=60, description="ticks per decision")
     delay_ticks: int = Field(1, ge=0, le=59, description="ticks before a decision acts; RLBot itself takes one")
     greedy: bool = Field(True, description="play the likeliest choice instead of sampling")
-    timeout_s: float = Field(300.0, gt=0, le=3600, description="length of a match, for the clock in the observation")
+    timeout_s: float = Field(
+        300.0, gt=0, le=3600, description="length of a match in training; only version 1 of the observation shows it"
+    )
 
 
 def fitting_config(bundle: Bundle) -> RocketLeagueConfig:
@@ -64,9 +67,11 @@ def fitting_config(bundle: Bundle) -> RocketLeagueConfig:
     }
     heads = bundle.interface.heads
     names = [{"actions": "heads", "bins": 5 if heads[0].size == 5 else 3}] if len(heads) > 1 else []
-    for actions in [*names, {"actions": "rlgym"}, {"actions": "hybrid"}]:
+    tables = [*names, {"actions": "rlgym"}, {"actions": "hybrid"}]
+    for observation, actions in itertools.product(VERSIONS, tables):
+        settings = {"mode": "1v0", "meshes": "generated", "observation": observation, **sizes, **actions}
         try:
-            config = RocketLeagueConfig.model_validate({"mode": "1v0", "meshes": "generated", **sizes, **actions})
+            config = RocketLeagueConfig.model_validate(settings)
         except ValidationError:
             break
         if describe(config).interface_digest == bundle.interface.digest:
@@ -148,10 +153,12 @@ class Pilot:
         info = packet.match_info
         endless = info.is_overtime or info.is_unlimited_time
         left = 0.5 if endless else float(np.clip(info.game_time_remaining / self._settings.timeout_s, 0.0, 1.0))
+        seconds = LAST_SECONDS if endless else max(0.0, float(info.game_time_remaining))
         score = np.array([t.score for t in packet.teams[:2]] if len(packet.teams) >= 2 else [0, 0], np.float32)
         return Context(
             previous=np.broadcast_to(np.array(previous, np.float32), (1, len(team), 8)),
             time_left=np.array([left], np.float32),
+            seconds_left=np.array([seconds], np.float32),
             score_difference=(score[team] - score[1 - team])[None],
         )
 

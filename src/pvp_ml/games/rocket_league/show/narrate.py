@@ -66,8 +66,16 @@ def _events(shown: View, out: StepBuffers) -> Iterator[str]:
     for team in (0, 1):
         mates = [seat for seat, one in enumerate(teams) if one == team]
         if mates and out.signals[0, mates[0], _COLUMN["team_goals"]] > 0:
-            scorers = [_name(team, s, teams) for s in mates if out.signals[0, s, _COLUMN["goals"]] > 0]
-            yield f"{clock}GOAL for {('blue', 'orange')[team]}" + (f", by {scorers[0]}" if scorers else "")
+            yield f"{clock}GOAL for {('blue', 'orange')[team]}{_credit(out, teams)}"
+
+
+def _credit(out: StepBuffers, teams: list[int]) -> str:
+    """Who touched the ball last before it went in; nobody for a ball that the match began with."""
+    for signal, words in (("goals", "by"), ("own_goals", "an own goal by")):
+        for seat, team in enumerate(teams):
+            if out.signals[0, seat, _COLUMN[signal]] > 0:
+                return f", {words} {_name(team, seat, teams)}"
+    return ""
 
 
 def _closing(shown: View, out: StepBuffers) -> str:
