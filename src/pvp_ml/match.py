@@ -96,12 +96,17 @@ Occupant = Live | Member | Scripted | Bot | External
 
 @dataclass(frozen=True, slots=True)
 class MatchPlan:
-    """One match: everything it depends on besides the actions. `lineup[seat]` holds for the whole match."""
+    """One match: everything it depends on besides the actions. `lineup[seat]` holds for the whole match.
+
+    `home` is a seat of whom the match is about: what a game's settings give to a player and his opponent (their teams,
+    their gear) goes with the players, wherever they sit.
+    """
 
     serial: int
     seed: int
     lineup: tuple[Occupant, ...]
     scenario: str = "default"
+    home: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,8 +190,7 @@ def draw(path: Path, results: list[Evaluation]) -> None:
 
     lines = []
     for result in results:
-        parts = [result.total, *(result.by_scenario if len(result.by_scenario) > 1 else ()), *result.by_team]
-        lines += [(f"{result.second}: {tally.label}", tally.score, *tally.interval) for tally in parts]
+        lines += [(f"{result.second}: {tally.label}", tally.score, *tally.interval) for tally in result.parts()]
     scores(path, lines, f"{results[0].first} at {results[0].game}: share of points, 95 % intervals")
 
 

@@ -50,7 +50,10 @@ def write_replay(path: Path, replay: Replay) -> None:
 def replay_text(replay: Replay) -> str:
     """The file's content."""
     lineup = [o.name if isinstance(o, Bot) else None for o in replay.plan.lineup]
-    plan = {"serial": replay.plan.serial, "seed": replay.plan.seed, "scenario": replay.plan.scenario, "bots": lineup}
+    plan = {
+        "serial": replay.plan.serial, "seed": replay.plan.seed, "scenario": replay.plan.scenario, "bots": lineup,
+        "home": replay.plan.home,
+    }  # fmt: skip
     head = {"format": FORMAT, "game": replay.game, "digest": replay.digest, "config": replay.config, "plan": plan}
     if replay.names:
         head["names"] = list(replay.names)
@@ -84,7 +87,9 @@ def parse_replay(file: BinaryIO, path: str) -> Replay:
             game=str(head["game"]),
             digest=str(head["digest"]),
             config=dict(head["config"]),
-            plan=MatchPlan(int(plan["serial"]), int(plan["seed"]), lineup, str(plan["scenario"])),
+            plan=MatchPlan(
+                int(plan["serial"]), int(plan["seed"]), lineup, str(plan["scenario"]), int(plan.get("home", 0))
+            ),
             actions=tuple(tuple(tuple(int(c) for c in seat) for seat in step) for step in lines[1:]),
             names=tuple(str(name)[:MAX_NAME] for name in head.get("names", ())[: len(lineup)]),
         )

@@ -21,7 +21,7 @@ from pvp_ml.model.bundle import Bundle, model_name, read_bundle
 from pvp_ml.players import BundlePlayer, Player
 from pvp_ml.selfplay.courses import Courses
 from pvp_ml.selfplay.figures import FigureSums
-from pvp_ml.selfplay.plans import seat_teams, stream_seed
+from pvp_ml.selfplay.plans import home_seat, seat_teams, stream_seed
 from pvp_ml.selfplay.tally import Evaluation, SignalFolds, Tally
 from pvp_ml.spec import Figure, GameSpec
 
@@ -90,6 +90,7 @@ def play_plans(game: VecGame | AsyncVecGame, sides: tuple[Contestant, Contestant
                progress: Progress | None = None, figures: Sequence[Figure] = ()) -> Evaluation:  # fmt: skip
     """Play plans of `make_plans`, all or some of them, and report."""
     table = _Table(game.spec, game.matches, plans, sides, figures)
+    table.tags = getattr(game, "tags", table.tags)
     game.queue(plans)
     tell = progress or (lambda done, planned: None)
     if game.runs_elsewhere:
@@ -113,7 +114,13 @@ def make_plans(spec: GameSpec, sides: tuple[Contestant, Contestant], matches: in
     rounds = -(-matches // turns)
     seeds = [stream_seed("evaluation", seed, r) for r in range(rounds)]
     return [
-        MatchPlan(r * turns + turn, seeds[r], seat_teams(spec.teams, lineup, turn), scenarios[r % len(scenarios)])
+        MatchPlan(
+            r * turns + turn,
+            seeds[r],
+            seat_teams(spec.teams, lineup, turn),
+            scenarios[r % len(scenarios)],
+            home_seat(spec.teams, turn),
+        )
         for r in range(rounds)
         for turn in range(turns)
     ]
@@ -184,6 +191,8 @@ class _Table:
         self._repeats = not any(side.draws for side in sides)
         self._total = self._tally("all")
         self._scenario: dict[str, Tally] = {}
+        self._tagged: dict[tuple[str, str], Tally] = {}
+        self.tags: Callable[[MatchPlan, int], dict[str, str]] = lambda plan, seat: {}
         self._team = {t: self._tally(f"as team {t}") for t in range(len(spec.teams))}
         offsets = np.concatenate([[0], np.cumsum(spec.head_sizes)])[:-1]
         self._offsets = offsets.astype(np.int64)
@@ -253,7 +262,11 @@ class _Table:
         team = self._spec.team_of(side.index(_FIRST))
         scenario = self._scenario.setdefault(plan.scenario, self._tally(plan.scenario))
         self.unfinished -= 1
-        for tally in (self._total, scenario, self._team[team]):
+        tagged = [
+            self._tagged.setdefault((kind, name), self._tally(f"{kind} {name}"))
+            for kind, name in self.tags(plan, side.index(_FIRST)).items()
+        ]
+        for tally in (self._total, scenario, self._team[team], *tagged):
             tally.steps += int(self._clock[row])
             if out.faults[i]:
                 tally.voids += 1
@@ -309,6 +322,7 @@ class _Table:
             total=self._total,
             by_scenario=tuple(self._scenario[name] for name in scenarios if name in self._scenario),
             by_team=tuple(tally for tally in self._team.values() if tally.matches + tally.voids),
+            by_tag=tuple(self._tagged[key] for key in sorted(self._tagged)),
             signals=tuple((s, float(means[0, k]), float(means[1, k])) for k, s in enumerate(spec.signals)),
             choices=choices,
             figures=self._figures,

@@ -66,9 +66,15 @@ class PlanSource:
         seed = scramble(self.seed, serial)
         lineup = self.mix.lineups[_pick(self._edges, scramble(seed, 1))][1]
         scenario = self.mix.scenarios[_pick(self._scenario_edges, scramble(seed, 2))][1]
-        if self.mix.rotate:
-            lineup = seat_teams(self.teams, lineup, scramble(seed, 3) % len(self.teams))
-        return MatchPlan(serial, seed, lineup, scenario)
+        turn = scramble(seed, 3) % len(self.teams) if self.mix.rotate else 0
+        return MatchPlan(serial, seed, seat_teams(self.teams, lineup, turn), scenario, home_seat(self.teams, turn))
+
+
+def home_seat(teams: tuple[tuple[int, ...], ...], turn: int) -> int:
+    """The first seat of whoever the lineup names first, after `seat_teams(…, turn)`."""
+    if len({len(team) for team in teams}) > 1:
+        return teams[0][0]
+    return teams[-turn % len(teams)][0]
 
 
 def seat_teams(teams: tuple[tuple[int, ...], ...], lineup: tuple[Occupant, ...], turn: int) -> tuple[Occupant, ...]:

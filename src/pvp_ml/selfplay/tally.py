@@ -12,6 +12,8 @@ import numpy.typing as npt
 from pvp_ml.model.bundle import MatchResult
 from pvp_ml.spec import Figure, GameSpec, Signal
 
+MOST_TAGS = 60
+
 
 @dataclass(slots=True)
 class Tally:
@@ -89,6 +91,7 @@ class Evaluation:
     signals: tuple[tuple[Signal, float, float], ...]  # mean over matches and seats: first, second
     choices: dict[str, dict[str, tuple[float, float]]]  # head → choice → share of decisions: first, second
     figures: tuple[Figure, ...] = ()
+    by_tag: tuple[Tally, ...] = ()  # what the game says of the first contestant's matches, such as "with kyogre-rain"
     told: dict[str, tuple[dict[str, float], dict[str, float]]] = field(default_factory=dict)
     """Scenario, or "all" → figure → value: first, second."""
     told_within: dict[str, tuple[dict[str, tuple[float, float]], ...]] = field(default_factory=dict)
@@ -96,8 +99,13 @@ class Evaluation:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Table rows: label, matches, won, tied, lost, void, score, interval, steps."""
-        parts = [self.total, *(self.by_scenario if len(self.by_scenario) > 1 else ()), *self.by_team]
-        return [_row(tally) for tally in parts]
+        return [_row(tally) for tally in self.parts()]
+
+    def parts(self) -> list[Tally]:
+        """What a table or a picture shows: the whole, and its parts where there is more than one and not too many."""
+        scenarios = self.by_scenario if len(self.by_scenario) > 1 else ()
+        tags = self.by_tag if 2 < len(self.by_tag) <= MOST_TAGS else ()
+        return [self.total, *scenarios, *self.by_team, *tags]
 
     def to_json(self) -> dict[str, Any]:
         """One JSON object with all of it."""
@@ -109,6 +117,7 @@ class Evaluation:
             **self.total.to_json(),
             "by_scenario": [tally.to_json() for tally in self.by_scenario],
             "by_team": [tally.to_json() for tally in self.by_team],
+            "by_tag": [tally.to_json() for tally in self.by_tag],
             "signals": [
                 {"name": s.name, "unit": s.unit, "fold": s.fold, "first": _finite(a), "second": _finite(b)}
                 for s, a, b in self.signals

@@ -16,7 +16,7 @@ def test_blocks():
 
 def test_the_layout_changes_only_with_its_version():
     spec = make_spec(VgcConfig())
-    assert layout.version() == 1
+    assert layout.version() == 2
     assert spec.interface_digest[:16] == "cad4685007b696bb"
 
 

@@ -85,6 +85,6 @@ def test_open_sheets_show_moves_but_no_spread(installation):
 def test_the_tracker_never_reads_the_simulators_state():
     from pvp_ml.games.vgc.layout import SCRIPTS
 
-    for name in ("tracker.js", "lines.js", "knowledge.js", "perspective.js", "encode.js", "damage.js", "heuristics.js"):
-        text = (SCRIPTS / name).read_text()
+    for name in ("tracker", "reveal", "lines", "knowledge", "perspective", "encode", "damage", "heuristics"):
+        text = (SCRIPTS / f"{name}.js").read_text()
         assert "battle." not in text and "Battle" not in text, name

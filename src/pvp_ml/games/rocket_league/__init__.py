@@ -77,9 +77,7 @@ def _bot_folder(model: Bundle, name: str, folder: Path, steps: int, match_s: Cal
     from pvp_ml.games.rocket_league.rlbot.pilot import BotSettings
 
     settings = BotSettings(tick_skip=steps)
-    if any(
-        block.name.startswith("advanced1.") for block in model.interface.blocks
-    ):  # its clock is a share of the match
+    if any(block.name.startswith("advanced1.") for block in model.interface.blocks):  # its clock is a share
         settings = BotSettings(tick_skip=steps, timeout_s=match_s())
     return write_folder(model, name, folder, settings)
 

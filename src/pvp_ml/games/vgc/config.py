@@ -29,9 +29,9 @@ class VgcConfig(GameConfig):
         "open", description="open: both see moves, items and abilities at preview"
     )
     teams: tuple[str, ...] = Field(
-        (), description="teams of seat 0: shipped names or PokePaste files; empty = all shipped"
+        (), description="teams that a player may get: shipped names, files or folders; empty = all shipped"
     )
-    opponent_teams: tuple[str, ...] = Field((), description="teams of seat 1; empty = those of seat 0")
+    opponent_teams: tuple[str, ...] = Field((), description="teams that his opponent may get; empty = the same")
     mirror: bool = Field(False, description="both seats play the same team, drawn from `teams`")
     max_steps: int = Field(300, ge=8, le=4000, description="requests after which a match is truncated")
     workers: int = Field(

@@ -104,6 +104,11 @@ class VgcGame:
         rows = [place[int(serial)] for serial in serials]
         return self._advice[rows, seats]
 
+    def tags(self, plan: MatchPlan, seat: int) -> dict[str, str]:
+        """What tells matches apart for the player in `seat`: his team and his opponent's."""
+        names = [key.split("/", 1)[1] for key in self._book.teams(plan)]
+        return {"with": names[seat], "against": names[1 - seat]}
+
     def queue(self, plans: Sequence[MatchPlan]) -> None:
         """Append plans; rows take them in order as they become free. All are refused when one is wrong."""
         for plan in plans:

@@ -11,7 +11,7 @@ from pvp_ml.chance import uniforms
 from pvp_ml.errors import UserError
 from pvp_ml.games.vgc.config import VgcConfig
 from pvp_ml.games.vgc.node.install import Installation
-from pvp_ml.games.vgc.teams import pool, refuse_illegal, shipped
+from pvp_ml.games.vgc.teams import load_teams
 from pvp_ml.match import Bot, MatchPlan
 from pvp_ml.spec import GameSpec
 
@@ -22,11 +22,16 @@ _WORD = (1 << 64) - 1
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """Keys of the teams that each seat may draw; a key is "format/name"."""
+    """Keys of the teams that the player whom a match is about, and his opponent, may draw; a key is "format/name"."""
 
     format: str
-    seats: tuple[tuple[str, ...], tuple[str, ...]]
+    players: tuple[tuple[str, ...], tuple[str, ...]]
     mirror: bool
+
+    @property
+    def shared(self) -> bool:
+        """Both draw from the same: then teams stay with the seats, so that in a pair of matches each plays both."""
+        return self.players[0] == self.players[1]
 
 
 class Matchbook:
@@ -40,24 +45,17 @@ class Matchbook:
         self._pools: dict[str, Pools] = {}
         for scenario in spec.scenarios:
             parameters = dict(scenario.parameters)
-            own = bool(not parameters.get("shipped"))
-            self._pools[scenario.name] = self._pool(str(parameters["format"]), bool(parameters["mirror"]), own)
-        self._refuse_illegal(installation)
+            format, named = str(parameters["format"]), not parameters.get("shipped")
+            first = second = self._load(config.teams if named else (), format, installation)
+            if named and config.opponent_teams:
+                second = self._load(config.opponent_teams, format, installation)
+            self._pools[scenario.name] = Pools(format, (first, second), bool(parameters["mirror"]))
 
-    def _pool(self, format: str, mirror: bool, own: bool) -> Pools:
-        first = pool(self._config.teams if own else (), format)
-        second = pool(self._config.opponent_teams, format) if own and self._config.opponent_teams else first
-        for name, text in {**first, **second}.items():
-            self.texts[f"{format}/{name}"] = text
-        keys = tuple(tuple(f"{format}/{name}" for name in names) for names in (first, second))
-        return Pools(format, (keys[0], keys[1]), mirror)
-
-    def _refuse_illegal(self, installation: Installation) -> None:
-        """Shipped teams are judged by the tests; a user's are judged here, before a match begins."""
-        format = self._config.format
-        known = shipped()[format]
-        named = {*self._config.teams, *self._config.opponent_teams} - set(known)
-        refuse_illegal({name: self.texts[f"{format}/{name}"] for name in sorted(named)}, format, installation)
+    def _load(self, names: tuple[str, ...], format: str, installation: Installation) -> tuple[str, ...]:
+        """Keys of the named teams, whose texts are kept."""
+        ready = {f"{format}/{name}": text for name, text in load_teams(names, format, installation).items()}
+        self.texts.update(ready)
+        return tuple(ready)
 
     def check(self, plan: MatchPlan) -> None:
         """Refuse a plan that names something the game does not have."""
@@ -73,12 +71,14 @@ class Matchbook:
                 raise UserError(f"vgc has no bot '{occupant.name}'", f"choose one of: {', '.join(self._spec.bots)}")
 
     def teams(self, plan: MatchPlan) -> tuple[str, str]:
-        """Keys of the two teams of a plan."""
+        """Keys of the teams of seats 0 and 1. Own and opponents' teams go with the players, wherever they sit."""
         pools = self._pools[plan.scenario]
         seed = np.array([plan.seed & _WORD], np.uint64)
         draws = uniforms(seed, np.zeros(1, np.int64), np.array([_TEAM_CHANNEL, _TEAM_CHANNEL + 1]))[0]
-        first, second = (keys[int(draw * len(keys))] for keys, draw in zip(pools.seats, draws, strict=True))
-        return first, first if pools.mirror else second
+        first, second = (keys[int(draw * len(keys))] for keys, draw in zip(pools.players, draws, strict=True))
+        if pools.mirror:
+            return first, first
+        return (second, first) if plan.home == 1 and not pools.shared else (first, second)
 
     def order(self, plan: MatchPlan, slot: int) -> dict[str, Any]:
         """The JSON that starts the plan in a worker."""

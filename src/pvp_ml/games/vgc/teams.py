@@ -1,9 +1,11 @@
-"""Teams: the shipped ones, users' PokePaste files, and the simulator's judgement of them."""
+"""Teams: the shipped ones, those that users bring in files and folders, and the simulator's judgement of them."""
 
 from __future__ import annotations
 
 import json
+import logging
 import re
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -12,12 +14,31 @@ from pvp_ml.games.vgc.formats import FORMATS, find_format
 from pvp_ml.games.vgc.node.install import Installation, find
 
 FOLDER = Path(__file__).parent / "teams"
-MAX_PASTE_BYTES = 64 * 1024
+MAX_FILE_BYTES = 16 << 20
+MAX_TEAMS = 20_000
+TEAM_FILES = (".txt", ".paste", ".packed")
 _HEADER = re.compile(r"^=== (\S+) ===$", re.MULTILINE)
+_TITLE = re.compile(r"^=== *(?:\[[^\]]*\] *)?(.+?) *===[ \t]*$", re.MULTILINE)
+_PACKED = re.compile(r"^[^|\n]*(\|[^|\n]*){10,}$")
+
+log = logging.getLogger(__name__)
 
 
 class TeamError(UserError):
     """A team that cannot be read, or that the format does not allow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A team as the format plays it, in the simulator's packed form.
+
+    `problems`: what the rules say against it, one sentence each. `completed`: the Pokémon of a sheet without effort
+    values, with the spread that each was given.
+    """
+
+    packed: str
+    problems: tuple[str, ...]
+    completed: tuple[str, ...]
 
 
 @cache
@@ -39,46 +60,97 @@ def shipped() -> dict[str, dict[str, str]]:
     return found
 
 
-def read_team(name: str, format: str) -> str:
-    """PokePaste text of a shipped team name, or of a file."""
+def read_teams(name: str, format: str) -> dict[str, str]:
+    """Name → text of a shipped team, of all teams in a file, or of all files in a folder (and its folders)."""
     known = shipped()[format]
     if name in known:
-        return known[name]
+        return {name: known[name]}
     path = Path(name)
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.suffix in TEAM_FILES and file.is_file())
+        found: dict[str, str] = {}
+        for file in files:
+            place = file.relative_to(path).with_suffix("").as_posix()
+            texts = split_teams(_read(file), place)
+            found.update(texts if len(texts) == 1 else {f"{place}/{key}": text for key, text in texts.items()})
+            if len(found) > MAX_TEAMS:
+                raise TeamError(f"folder '{name}' has more than {MAX_TEAMS} teams", "name fewer files")
+        if not found:
+            raise TeamError(f"folder '{name}' has no teams", f"put files into it that end in {', '.join(TEAM_FILES)}")
+        return found
     if not path.is_file():
         raise TeamError(
             f"there is no team '{name}' for {format}",
-            f"give a PokePaste file, or one of: {', '.join(known)}",
+            f"give a file in Showdown's text or packed form, a folder of them, or one of: {', '.join(known)}",
         )
+    return split_teams(_read(path), path.stem)
+
+
+def split_teams(text: str, label: str) -> dict[str, str]:
+    """Name → text of each team: `=== name ===` before each (Showdown's backup form too), or one packed team a line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if lines and all(_PACKED.match(line) for line in lines):
+        return {label: lines[0]} if len(lines) == 1 else {f"{label}-{i}": line for i, line in enumerate(lines, 1)}
+    parts = _TITLE.split(text)
+    if len(parts) == 1:
+        return {label: text}
+    found: dict[str, str] = {}
+    for title, body in zip(parts[1::2], parts[2::2], strict=True):
+        found[title if title not in found else f"{title}-{len(found)}"] = body.strip()
+    return found
+
+
+def _read(path: Path) -> str:
     with path.open("rb") as file:
-        data = file.read(MAX_PASTE_BYTES + 1)
-    if len(data) > MAX_PASTE_BYTES:
-        raise TeamError(f"team file '{name}' is larger than {MAX_PASTE_BYTES} bytes", "a PokePaste has six Pokémon")
+        data = file.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise TeamError(f"team file '{path}' is larger than {MAX_FILE_BYTES} bytes", "split it")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise TeamError(f"team file '{name}' is not UTF-8 text: {error.reason}", "export it as PokePaste") from None
+        raise TeamError(f"team file '{path}' is not UTF-8 text: {error.reason}", "export it as text") from None
 
 
-def judge(
-    teams: dict[str, dict[str, str]], installation: Installation | None = None
-) -> dict[str, dict[str, list[str]]]:
-    """The simulator's complaints about {format: {name: text}}; an empty list means legal."""
-    answer: dict[str, dict[str, list[str]]] = json.loads((installation or find()).run("validate.js", teams))
-    return answer
-
-
-def refuse_illegal(texts: dict[str, str], format: str, installation: Installation | None = None) -> None:
-    """Raise TeamError with the validator's sentences for the first team that `format` does not allow."""
+def prepare(texts: dict[str, str], format: str, installation: Installation | None = None) -> dict[str, Prepared]:
+    """Each team completed and judged by the simulator's own validator; nothing is refused here."""
     if not texts:
-        return
-    for name, problems in judge({find_format(format).id: texts}, installation)[format].items():
-        if problems:
-            raise TeamError(f"team '{name}' is not legal in {format}: {' '.join(problems)}", "correct the team file")
+        return {}
+    format = find_format(format).id
+    answer = json.loads((installation or find()).run("validate.js", {format: texts}))[format]
+    return {
+        name: Prepared(found["packed"], tuple(found["problems"]), tuple(found["completed"]))
+        for name, found in answer.items()
+    }
 
 
-def pool(names: tuple[str, ...], format: str) -> dict[str, str]:
-    """Texts of the named teams, or of all shipped ones when none is named."""
-    if not names:
-        return dict(shipped()[format])
-    return {name: read_team(name, format) for name in names}
+def prepare_legal(texts: dict[str, str], format: str, installation: Installation | None = None) -> dict[str, Prepared]:
+    """The legal ones. A single team that is not legal is refused with the rules it breaks; of many, it is left out."""
+    prepared = prepare(texts, format, installation)
+    legal = {name: team for name, team in prepared.items() if not team.problems}
+    refused = {name: team for name, team in prepared.items() if team.problems}
+    for name, team in refused.items():
+        sentence = f"team '{name}' is not legal in {format}: {' '.join(team.problems)}"
+        if len(texts) == 1 or not legal:
+            raise TeamError(sentence, "correct the team (`pvp-ml team check FILE`)")
+        log.warning("left out: %s", sentence)
+    completed = [name for name, team in legal.items() if team.completed]
+    if completed:
+        log.warning("%d of %d teams have no effort values and were given plausible ones", len(completed), len(legal))
+    return legal
+
+
+def load_teams(names: tuple[str, ...], format: str, installation: Installation | None = None) -> dict[str, str]:
+    """Name → text or packed form of the named teams, ready to play; all shipped ones when none is named.
+
+    Shipped teams are judged by the tests, a user's here.
+    """
+    known = shipped()[format]
+    ready: dict[str, str] = {}
+    for name in names or known:
+        texts = read_teams(name, format)
+        if name in known:
+            ready.update(texts)
+        else:
+            legal = prepare_legal(texts, format, installation)
+            ready.update({team: found.packed for team, found in legal.items()})
+    return ready

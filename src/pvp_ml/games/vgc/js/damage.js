@@ -9,13 +9,23 @@ const SPREAD = 0.75;
 const SPREAD_TARGETS = new Set(['allAdjacent', 'allAdjacentFoes']);
 const POWER_GUESS = {
   lowkick: 80, grassknot: 80, heavyslam: 80, heatcrash: 80, gyroball: 70, electroball: 60, reversal: 40, flail: 40,
-  seismictoss: 50, nightshade: 50, superfang: 60, ruination: 60, endeavor: 40, counter: 40, mirrorcoat: 40,
-  metalburst: 40, finalgambit: 60, beatup: 60, fling: 40, naturalgift: 60, hardpress: 60, crushgrip: 60, wringout: 60,
+  counter: 40, mirrorcoat: 40, metalburst: 40, comeuppance: 40, beatup: 60, fling: 40, naturalgift: 60, hardpress: 60,
+  crushgrip: 60, wringout: 60, seismictoss: 50, nightshade: 50, superfang: 60, ruination: 60, naturesmadness: 60,
+  endeavor: 60, finalgambit: 60,
+};
+// Moves whose damage does not follow the formula: share of the defender's full HP. `power` above only marks them as attacks.
+const halves = (attacker, defender) => defender.hp / 2;
+const byLevel = (attacker, defender) => attacker.level / defender.stats[0];
+const FIXED = {
+  superfang: halves, ruination: halves, naturesmadness: halves, seismictoss: byLevel, nightshade: byLevel,
+  endeavor: (attacker, defender) => Math.max(0, defender.hp - attacker.hp * attacker.stats[0] / defender.stats[0]),
+  finalgambit: (attacker, defender) => attacker.hp * attacker.stats[0] / defender.stats[0],
 };
 const WEATHER_BOOST = {
   sunnyday: {fire: 1.5, water: 0.5}, desolateland: {fire: 1.5, water: 0}, raindance: {water: 1.5, fire: 0.5},
   primordialsea: {water: 1.5, fire: 0},
 };
+const SUN = new Set(['sunnyday', 'desolateland']);
 const TERRAIN_BOOST = {electricterrain: 'electric', grassyterrain: 'grass', psychicterrain: 'psychic'};
 const ABSORBS = {
   levitate: 'ground', eartheater: 'ground', flashfire: 'fire', wellbakedbody: 'fire', waterabsorb: 'water',
@@ -107,8 +117,17 @@ function movePower(facts, attacker, defender, field) {
   return power;
 }
 
+// The stat that Protosynthesis or Quark Drive raises: the highest, stages included; as places in the boosts.
+function raisedStat(mon) {
+  if (!mon.volatiles.protosynthesis && !mon.volatiles.quarkdrive) return -1;
+  let best = 0;
+  const value = i => mon.stats[i + 1] * MULTIPLIER[mon.boosts[i] + 6];
+  for (let i = 1; i < 5; i++) if (value(i) > value(best)) best = i;
+  return best;
+}
+
 // Attack over defence with stages, items and the abilities that change stats.
-function statRatio(facts, attacker, defender, tera) {
+function statRatio(facts, attacker, defender, tera, field) {
   let physical = facts.category === 'Physical';
   if (facts.id === 'terablast' && tera) physical = attacker.stats[1] > attacker.stats[3];
   const source = facts.id === 'foulplay' ? defender : attacker;
@@ -124,6 +143,10 @@ function statRatio(facts, attacker, defender, tera) {
   if (defender.item === 'eviolite') against *= 1.5;
   if (attacker.ability === (physical ? 'swordofruin' : 'beadsofruin')) against *= 0.75;
   if (defender.ability === (physical ? 'tabletsofruin' : 'vesselofruin')) value *= 0.75;
+  if (raisedStat(source) === attack) value *= 1.3;
+  if (raisedStat(defender) === guard) against *= 1.3;
+  if (physical && attacker.ability === 'orichalcumpulse' && SUN.has(field.weather)) value *= 4 / 3;
+  if (!physical && attacker.ability === 'hadronengine' && field.terrain === 'electricterrain') value *= 4 / 3;
   return value / against;
 }
 
@@ -161,12 +184,14 @@ function estimate(dex, facts, attacker, defender, field, tera) {
   if (!pierces && ABSORBS[defender.ability] === type) effect = 0;
   if (defender.ability === 'wonderguard' && effect <= 1) effect = 0;
   if (effect === 0) return {share: 0, effect: 0};
+  const fixed = FIXED[facts.id];
+  if (fixed) return {share: fixed(attacker, defender), effect: 1};
   let factor = effect * sameTypeBonus(type, attacker, tera) * itemFactor(type, attacker, effect);
   factor *= fieldFactor(type, facts, attacker, defender, field);
   if (facts.spread && field.targets > 1) factor *= SPREAD;
   if (defender.hp === 1 && ['multiscale', 'shadowshield', 'terashell'].includes(defender.ability)) factor *= 0.5;
   const scale = Math.floor(2 * attacker.level / 5) + 2;
-  const plain = scale * movePower(facts, attacker, defender, field) * statRatio(facts, attacker, defender, tera) / 50 + 2;
+  const plain = scale * movePower(facts, attacker, defender, field) * statRatio(facts, attacker, defender, tera, field) / 50 + 2;
   const share = plain * factor * facts.hits * AVERAGE_ROLL / defender.stats[0];
   return {share: defender.volatiles.substitute ? share * 0.5 : share, effect};
 }

@@ -74,7 +74,7 @@ function writeMon(out, at, mon) {
   for (let i = 0; i < 6; i++) out[at + STATS[i]] = mon.stats[i] / STAT_SCALE;
   for (let i = 0; i < 7; i++) out[at + BOOSTS[i]] = mon.boosts[i] / 6;
   for (const [id, place] of STATUSES) if (mon.status === id) out[at + place] = 1;
-  out[at + MON.status_turns] = Math.min(mon.statusTurns, MAX_TURNS) / MAX_TURNS;
+  out[at + MON.status_turns] = Math.min(Math.max(mon.statusTurns, 0), MAX_TURNS) / MAX_TURNS;
   out[at + MON.turns_on_field] = Math.min(mon.turns, MAX_TURNS) / MAX_TURNS;
   out[at + MON.protects] = Math.min(mon.protects, 3) / 3;
   out[at + MON.perish] = mon.volatiles.perish === undefined ? 0 : (4 - mon.volatiles.perish) / 4;
@@ -84,7 +84,7 @@ function writeMon(out, at, mon) {
 
 function writeGlobal(out, at, view, format) {
   const {tracker, request} = view;
-  const since = turn => Math.min(Math.max(tracker.turn - turn, 0), MAX_TURNS) / MAX_TURNS;
+  const since = start => Math.min(tracker.upkeeps - start, MAX_TURNS) / MAX_TURNS;
   const terrain = Object.keys(tracker.fields).find(id => id.endsWith('terrain')) || '';
   out[at + GLOBAL.format] = idOf('format', format);
   out[at + GLOBAL.weather] = idOf('weather', tracker.weather);
@@ -94,7 +94,7 @@ function writeGlobal(out, at, view, format) {
   out[at + GLOBAL.at_forced_switch] = request.forceSwitch ? 1 : 0;
   out[at + GLOBAL.sheets_open] = view.foeTeam.sheetShown ? 1 : 0;
   out[at + GLOBAL.turn] = Math.min(tracker.turn, LONG_TURNS) / LONG_TURNS;
-  if (tracker.weather) out[at + GLOBAL.weather_turns] = since(tracker.weatherTurn);
+  if (tracker.weather) out[at + GLOBAL.weather_turns] = since(tracker.weatherSince);
   if (terrain) out[at + GLOBAL.terrain_turns] = since(tracker.fields[terrain]);
   if ('trickroom' in tracker.fields) {
     out[at + GLOBAL.trick_room] = 1;
@@ -122,12 +122,12 @@ function writeSlot(out, at, request, slot) {
   }
 }
 
-function writeSide(out, at, team, turn) {
+function writeSide(out, at, team, upkeeps) {
   const conditions = team.conditions;
   for (const id of LASTING) {
     if (!conditions[id]) continue;
     out[at + SIDE[id]] = 1;
-    out[at + SIDE[`${id}_turns`]] = Math.min(turn - conditions[id].turn, MAX_TURNS) / MAX_TURNS;
+    out[at + SIDE[`${id}_turns`]] = Math.min(upkeeps - conditions[id].since, MAX_TURNS) / MAX_TURNS;
   }
   for (const id of PRESENT) if (conditions[id]) out[at + SIDE[id]] = 1;
   out[at + SIDE.spikes] = conditions.spikes ? conditions.spikes.layers / 3 : 0;
@@ -187,8 +187,8 @@ function writeObservation(out, view, format) {
   const dex = view.tracker.dex;
   writeGlobal(out, blocks.global.at, view, format);
   for (let slot = 0; slot < 2; slot++) writeSlot(out, blocks.slot.at + slot * blocks.slot.width, view.request, slot);
-  writeSide(out, blocks.side.at, view.ownTeam, view.tracker.turn);
-  writeSide(out, blocks.side.at + blocks.side.width, view.foeTeam, view.tracker.turn);
+  writeSide(out, blocks.side.at, view.ownTeam, view.tracker.upkeeps);
+  writeSide(out, blocks.side.at + blocks.side.width, view.foeTeam, view.tracker.upkeeps);
   view.own.forEach((mon, i) => writeMon(out, blocks.pokemon.at + i * MON_WIDTH, mon));
   view.foes.forEach((mon, i) => writeMon(out, blocks.pokemon.at + (OWN_ROWS + i) * MON_WIDTH, mon));
   const standing = mons => mons.filter(Boolean).length;

@@ -24,10 +24,14 @@ class Mon {
     this.abilityKnown = false;
     this.item = '';
     this.itemKnown = false;
+    this.lost = ''; // the item that it lost last
+    this.lostAt = -1; // after how many moves of the battle
+    this.born = null; // the ability before a change of forme that ends with its fainting
     this.tera = '';
     this.teraKnown = false;
     this.terastallized = false;
     this.mega = false;
+    this.twinOf = null; // the Pokémon that it looks like while that one stands beside it
     this.moves = []; // ids, in the order of the sheet or of their first use
     this.used = new Map(); // move id → PP spent
   }
@@ -47,10 +51,13 @@ class Slot {
     this.types = null;
     this.addedType = '';
     this.ability = ''; // one that lasts only while on the field: copied, swapped, traced
+    this.abilityHidden = false; // it took over an ability that nobody has seen
     this.species = null; // a forme that lasts only while on the field
     this.copied = null; // whose moves a transformed Pokémon has
+    this.copiedUsed = null; // PP that it spent of them
     this.lastMove = '';
-    this.protects = 0;
+    this.protects = 0; // guards that worked in a row
+    this.stall = 0; // upkeeps until they no longer count
     this.turns = 0;
     this.before = null; // what was known of the shown Pokémon before it came in, in case it is an illusion
   }
@@ -60,7 +67,7 @@ class TeamKnowledge {
   constructor() {
     this.mons = [];
     this.slots = [new Slot(), new Slot()];
-    this.conditions = Object.create(null); // id → {layers, turn}
+    this.conditions = Object.create(null); // id → {layers, since: upkeeps at the start}
     this.gimmickUsed = false;
     this.sheetShown = false;
   }

@@ -3,23 +3,23 @@
 
 const {toID} = require('./simulator');
 const {Mon, STATS, STAT_INDEX, effectId} = require('./knowledge');
+const reveal = require('./reveal');
+
+const STALLS = new Set(['protect', 'endure', 'quickguard', 'wideguard']); // as a guard that worked is announced
 
 const LINES = {
   'poke'(p) {
     const [name, ...rest] = p[3].split(', ');
     const species = this.dex.species.get(name.replace('-*', ''));
-    this.teams[p[2].charCodeAt(1) - 49].mons.push(new Mon(species, 50, rest.find(x => x === 'M' || x === 'F') || ''));
+    const mon = new Mon(species, 50, rest.find(x => x === 'M' || x === 'F') || '');
+    reveal.inferAbility(mon);
+    this.teams[p[2].charCodeAt(1) - 49].mons.push(mon);
   },
   'switch'(p, ident) { this.enter(ident, p[3], p[4], p); },
   'drag'(p, ident) { this.enter(ident, p[3], p[4], p); },
   'replace'(p, ident) { this.unmask(ident, p[3], p[4]); },
   'detailschange'(p, ident) {
-    const mon = this.mon(ident);
-    if (!mon) return;
-    mon.species = this.dex.species.get(p[3].split(', ')[0]);
-    const slot = this.slot(ident);
-    if (slot) Object.assign(slot, {species: null, types: null});
-    if (mon.species.isMega) this.replaceAbility(ident, toID(mon.species.abilities['0']));
+    if (this.mon(ident)) reveal.changeForme(this, ident, this.dex.species.get(p[3].split(', ')[0]));
   },
   '-formechange'(p, ident) {
     const slot = this.slot(ident);
@@ -33,10 +33,13 @@ const LINES = {
   '-mega'(p, ident) {
     const mon = this.mon(ident);
     mon.mega = true;
-    this.learnItem(mon, toID(p[4]));
+    reveal.learnItem(mon, toID(p[4]));
     this.side(ident).gimmickUsed = true;
   },
-  '-transform'(p, ident) { this.copyInto(ident, p[3]); },
+  '-transform'(p, ident) {
+    if (p.includes('[from] ability: Imposter')) reveal.learnAbility(this, ident, 'imposter');
+    this.copyInto(ident, p[3]);
+  },
   'swap'(p, ident) {
     const slots = this.side(ident).slots;
     const to = Number(p[3]);
@@ -44,22 +47,25 @@ const LINES = {
   },
   'move'(p, ident) { this.usedMove(p, ident); },
   'cant'(p, ident) {
-    if (p[3].startsWith('ability: ')) return this.learnAbility(ident, effectId(p[3])); // names the holder, not the mover
+    if (p[3].startsWith('ability: ')) return reveal.learnAbility(this, ident, effectId(p[3])); // names the holder, not the mover
     const slot = this.slot(ident);
     if (!slot || !slot.mon) return;
-    slot.protects = 0;
+    delete slot.volatiles.twoturn;
     if (p[3] === 'slp') slot.mon.statusTurns++;
     if (p[3] === 'recharge') delete slot.volatiles.mustrecharge;
     if (p[4] && p[4][0] !== '[') this.learnMove(slot.mon, slot, toID(p[4]));
   },
   'faint'(p, ident) { this.faint(ident); },
   'turn'(p) { this.nextTurn(Number(p[2])); },
+  'upkeep'() { this.upkeep(); },
   '-damage'(p, ident) { this.health(ident, p[3]); },
   '-heal'(p, ident) { this.health(ident, p[3]); },
   '-sethp'(p, ident) { this.health(ident, p[3]); },
   '-status'(p, ident) {
     const mon = this.mon(ident);
-    if (mon) this.setStatus(mon, p[3]);
+    if (!mon) return;
+    this.setStatus(mon, p[3]);
+    if (p.includes('[from] item: Toxic Orb')) mon.statusTurns = -1; // it works at the end of a turn, after the poison
   },
   '-curestatus'(p, ident) {
     const mon = this.mon(ident);
@@ -79,7 +85,7 @@ const LINES = {
   '-weather'(p) {
     if (p.includes('[upkeep]')) return;
     this.weather = p[2] === 'none' ? '' : toID(p[2]);
-    this.weatherTurn = this.turn;
+    this.weatherSince = this.upkeeps;
   },
   '-fieldstart'(p) { this.startField(effectId(p[2])); },
   '-fieldend'(p) { delete this.fields[effectId(p[2])]; },
@@ -87,7 +93,7 @@ const LINES = {
     const conditions = this.side(ident).conditions;
     const id = effectId(p[3]);
     if (conditions[id]) conditions[id].layers++;
-    else conditions[id] = {layers: 1, turn: this.turn};
+    else conditions[id] = {layers: 1, since: this.upkeeps};
   },
   '-sideend'(p, ident) { delete this.side(ident).conditions[effectId(p[3])]; },
   '-swapsideconditions'() {
@@ -96,22 +102,28 @@ const LINES = {
   },
   '-start'(p, ident) { this.startEffect(p, ident); },
   '-end'(p, ident) { this.endEffect(p, ident); },
-  '-singleturn'(p, ident) { if (this.slot(ident)) this.slot(ident).volatiles[effectId(p[3])] = 1; },
+  '-singleturn'(p, ident) {
+    const slot = this.slot(ident);
+    if (!slot) return;
+    const id = effectId(p[3]);
+    slot.volatiles[id] = 1;
+    if (STALLS.has(id)) this.guarded(slot);
+  },
+  '-anim'(p, ident) { // a move that needs a turn was done at once
+    const slot = this.slot(ident);
+    if (slot) delete slot.volatiles.twoturn;
+  },
   '-singlemove'(p, ident) { if (this.slot(ident)) this.slot(ident).volatiles[effectId(p[3])] = 1; },
   '-activate'(p, ident) { if (/^p[12]/.test(ident)) this.activate(p, ident); },
   '-prepare'(p, ident) { if (this.slot(ident)) this.slot(ident).volatiles.twoturn = 1; },
   '-mustrecharge'(p, ident) { if (this.slot(ident)) this.slot(ident).volatiles.mustrecharge = 1; },
-  '-item'(p, ident) { this.learnItem(this.mon(ident), toID(p[3])); },
-  '-enditem'(p, ident) { this.learnItem(this.mon(ident), ''); },
-  '-ability'(p, ident) {
-    const of = p.find(part => part.startsWith('[of] '));
-    if (p.includes('[from] ability: Trace')) {
-      this.learnAbility(ident, 'trace');
-      if (of) this.learnAbility(of.slice(5), toID(p[3]));
-    }
-    this.learnAbility(ident, toID(p[3]));
+  '-item'(p, ident) { reveal.gainItem(this, p, ident); },
+  '-enditem'(p, ident) { reveal.loseItem(this, this.mon(ident), toID(p[3])); },
+  '-ability'(p) { reveal.changeAbility(this, p); },
+  '-fail'(p, ident) {
+    const slot = this.slot(ident);
+    if (slot && p.length === 3 && this.dex.moves.get(slot.lastMove).stallingMove) slot.protects = slot.stall = 0;
   },
-  '-fail'(p, ident) { if (this.slot(ident)) this.slot(ident).protects = 0; },
   '-immune'() {},
   '-block'() {},
 };

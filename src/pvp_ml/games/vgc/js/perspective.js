@@ -41,6 +41,12 @@ function maxPP(dex, id) {
 
 const remaining = (dex, mon, id) => Math.max(0, 1 - (mon ? mon.used.get(id) || 0 : 0) / maxPP(dex, id));
 
+// A transformed Pokémon has at most five points of each move.
+const copiedPP = (dex, slot, id) => {
+  const all = Math.min(5, dex.moves.get(id).pp || 1);
+  return Math.max(0, 1 - (slot.copiedUsed.get(id) || 0) / all);
+};
+
 // The parts of a view that hold for own and foreign Pokémon alike.
 function onField(view, slot, index) {
   const here = slot && !view.fainted;
@@ -56,7 +62,7 @@ function onField(view, slot, index) {
   return view;
 }
 
-function ownView(tracker, team, entry, index, selected, active) {
+function ownView(tracker, team, entry, index, selected, active, maxhp) {
   const [name, ...rest] = entry.details.split(', ');
   const species = tracker.dex.species.get(name);
   const level = Number((rest.find(part => /^L\d+$/.test(part)) || 'L100').slice(1));
@@ -64,34 +70,47 @@ function ownView(tracker, team, entry, index, selected, active) {
   const fainted = isFainted(entry);
   const [hp, status] = entry.condition.split(' ');
   const [now, max] = hp.split('/').map(Number);
-  const moves = entry.moves.map(id => ({id, pp: remaining(tracker.dex, mon, id), disabled: false}));
+  const slot = entry.active && selected ? team.slots[index] : null;
+  const left = id => slot && slot.copied ? copiedPP(tracker.dex, slot, id) : remaining(tracker.dex, mon, id);
+  const moves = entry.moves.map(id => ({id, pp: left(id), disabled: false}));
   if (active && active.moves.length === moves.length) {
     active.moves.forEach((move, i) => {
       moves[i] = {id: move.id, pp: move.maxpp ? move.pp / move.maxpp : moves[i].pp, disabled: Boolean(move.disabled)};
     });
   }
   const stats = entry.stats;
-  const maxhp = fainted ? estimateStats(species, level)[0] : max;
   const tera = toID(entry.teraType || '');
   return onField({
     species, level, fainted, moves, hp: fainted ? 0 : now / max, status: fainted ? '' : status || '',
     statusTurns: mon ? mon.statusTurns : 0, ability: entry.ability || entry.baseAbility, abilityKnown: true,
     item: entry.item, itemKnown: true, tera, teraKnown: Boolean(tera), terastallized: Boolean(entry.terastallized),
-    mega: Boolean(species.isMega), stats: [maxhp, stats.atk, stats.def, stats.spa, stats.spd, stats.spe], exact: true,
+    mega: Boolean(species.isMega), stats: [fainted ? maxhp : max, stats.atk, stats.def, stats.spa, stats.spd, stats.spe], exact: true,
     shown: Boolean(mon && mon.shown), selected,
-  }, entry.active && selected ? team.slots[index] : null, entry.active && selected ? index : -1);
+  }, slot, slot ? index : -1);
 }
 
 function foeView(tracker, mon, slot, index) {
   const species = (slot && slot.species) || mon.species;
-  const moves = slot && slot.copied ? slot.copied.moves : mon.moves;
+  const copied = slot && slot.copied;
+  const moves = copied ? copied.moves.map(id => ({id, pp: copiedPP(tracker.dex, slot, id), disabled: false})) :
+    mon.moves.map(id => ({id, pp: remaining(tracker.dex, mon, id), disabled: false}));
+  const borrowed = slot && (slot.ability || slot.abilityHidden);
   return onField({
     species, level: mon.level, fainted: mon.fainted, hp: mon.hp, status: mon.status, statusTurns: mon.statusTurns,
-    moves: moves.map(id => ({id, pp: remaining(tracker.dex, mon, id), disabled: false})),
-    ability: (slot && slot.ability) || mon.ability, abilityKnown: mon.abilityKnown || Boolean(slot && slot.ability), item: mon.item, itemKnown: mon.itemKnown,
+    moves, ability: borrowed ? slot.ability : mon.ability, abilityKnown: borrowed ? !slot.abilityHidden : mon.abilityKnown,
+    item: mon.item, itemKnown: mon.itemKnown,
     tera: mon.tera, teraKnown: mon.teraKnown, terastallized: mon.terastallized, mega: mon.mega,
     stats: estimateStats(species, mon.level), exact: false, shown: mon.shown, selected: mon.shown,
   }, slot, index);
+}
+
+// The request says "0 fnt" of a fainted Pokémon; team preview said how much it has when it is whole, in its first forme.
+function fullHp(dex, home, entry) {
+  const first = home.find(other => other.ident === entry.ident) || entry;
+  const baseHp = ({details}) => dex.species.get(details.split(', ')[0]).baseStats.hp;
+  const level = Number((/, L(\d+)/.exec(entry.details) || ['', '100'])[1]);
+  const full = Number(first.condition.split(' ')[0].split('/')[1]) || 0;
+  return full + Math.floor(2 * (baseHp(entry) - baseHp(first)) * level / 100);
 }
 
 // Own Pokémon in the order of the request's list (row n is "switch n+1"); those left at home follow.
@@ -100,10 +119,10 @@ function ownTeam(tracker, seat, request, home) {
   const listed = request.side.pokemon;
   const atPreview = Boolean(request.teamPreview);
   const rows = listed.map((entry, i) =>
-    ownView(tracker, team, entry, i, !atPreview, request.active ? request.active[i] : null));
+    ownView(tracker, team, entry, i, !atPreview, request.active ? request.active[i] : null, fullHp(tracker.dex, home, entry)));
   for (const entry of home) {
     if (rows.length < 6 && !listed.some(other => other.ident === entry.ident)) {
-      rows.push(ownView(tracker, team, entry, -1, false, null));
+      rows.push(ownView(tracker, team, entry, -1, false, null, fullHp(tracker.dex, home, entry)));
     }
   }
   return rows;

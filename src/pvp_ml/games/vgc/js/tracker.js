@@ -7,13 +7,12 @@
 const {Teams, toID} = require('./simulator');
 const {Mon, TeamKnowledge, STATS, STAT_INDEX, effectId} = require('./knowledge');
 const {LINES} = require('./lines');
+const reveal = require('./reveal');
 
 const ONE_TURN = ['protect', 'endure', 'helpinghand', 'followme', 'ragepowder', 'wideguard', 'quickguard', 'roost'];
-// Announced by the names of its two halves.
-const DOUBLE_ABILITIES = {
-  calyrexice: {name: 'asoneglastrier', parts: ['unnerve', 'chillingneigh']},
-  calyrexshadow: {name: 'asonespectrier', parts: ['unnerve', 'grimneigh']},
-};
+const STALL_UPKEEPS = 2;
+const FOES_MEANT = new Set(['all', 'allAdjacent', 'allAdjacentFoes']);
+const ALLIES_MEANT = new Set(['allySide', 'allyTeam', 'allies', 'self', 'foeSide', 'adjacentAlly', 'adjacentAllyOrSelf']);
 const BATON_PASSED = new Set(['substitute', 'confusion', 'leechseed', 'focusenergy', 'aquaring', 'ingrain', 'perish',
   'magnetrise', 'curse', 'embargo', 'healblock']);
 
@@ -22,9 +21,12 @@ class Tracker {
     this.dex = dex;
     this.teams = [new TeamKnowledge(), new TeamKnowledge()];
     this.turn = 0;
+    this.upkeeps = 0; // ends of turns, when effects count down; one that begins after it has its full time
+    this.actions = 0; // moves used
+    this.lost = {id: '', at: -1}; // the last item that anybody lost, and after how many moves
     this.weather = '';
-    this.weatherTurn = 0;
-    this.fields = Object.create(null); // id → turn of its start
+    this.weatherSince = 0;
+    this.fields = Object.create(null); // id → upkeeps at its start
   }
 
   // Reads log[from…] and returns the new position.
@@ -44,7 +46,7 @@ class Tracker {
     const handler = LINES[parts[1]];
     if (handler === undefined) return;
     handler.call(this, parts, parts[2] || '');
-    if (text.includes('[from]')) this.reveal(parts);
+    if (text.includes('[from]')) reveal.reveal(this, parts);
   }
 
   side(ident) {
@@ -78,6 +80,7 @@ class Tracker {
       team.mons.push(mon);
     }
     Object.assign(mon, {name: nickname, species, level, gender});
+    reveal.inferAbility(mon);
     return mon;
   }
 
@@ -99,30 +102,62 @@ class Tracker {
 
   enter(ident, details, condition, tags) {
     const slot = this.slot(ident);
-    const mon = this.identify(ident, details);
+    const mon = this.stranger(slot, this.identify(ident, details));
     const passed = tags.includes('[from] Baton Pass') ? BATON_PASSED :
       tags.includes('[from] Shed Tail') ? new Set(['substitute']) : null;
     const kept = passed ? Object.entries(slot.volatiles).filter(([id]) => passed.has(id)) : [];
     const boosts = passed === BATON_PASSED ? slot.boosts.slice() : null;
+    this.leave(slot);
     slot.clear();
     if (boosts) slot.boosts.set(boosts);
     for (const [id, value] of kept) slot.volatiles[id] = value;
-    slot.before = {mon, hp: mon.hp, status: mon.status, shown: mon.shown};
+    slot.before = {mon, known: {...mon, moves: mon.moves.slice(), used: new Map(mon.used)}};
     slot.mon = mon;
     mon.shown = true;
     mon.fainted = false;
     this.condition(mon, condition);
+    if (mon.status === 'tox') mon.statusTurns = 0;
+  }
+
+  // Two of a kind side by side: one is an illusion, so the newcomer is kept apart until one is unmasked.
+  stranger(slot, mon) {
+    const isTwin = this.teams.some(team => team.slots.some(other => other !== slot && other.mon === mon && !mon.fainted));
+    if (!isTwin) return mon;
+    return Object.assign(new Mon(mon.species, mon.level, mon.gender), mon, {
+      moves: mon.moves.slice(), used: new Map(mon.used), hp: 1, status: '', twinOf: mon,
+    });
+  }
+
+  // Regenerator heals a third without a word.
+  leave(slot) {
+    const {mon} = slot;
+    if (mon && !mon.fainted && reveal.currentAbility(slot) === 'regenerator') mon.hp = Math.min(1, mon.hp + 1 / 3);
   }
 
   // An illusion ended: what was learnt since the entrance belongs to the unmasked Pokémon.
   unmask(ident, details, condition) {
     const slot = this.slot(ident);
     const shown = slot.mon;
-    const {hp, status} = shown;
-    if (slot.before && slot.before.mon === shown) Object.assign(shown, {hp: slot.before.hp, status: slot.before.status, shown: slot.before.shown});
+    const now = {...shown};
+    const known = slot.before && slot.before.mon === shown ? slot.before.known : now;
+    Object.assign(shown, known);
     const real = this.identify(ident, details);
-    Object.assign(real, {hp, status, shown: true});
+    if (real !== shown) {
+      Object.assign(real, {hp: now.hp, status: now.status, statusTurns: now.statusTurns, fainted: now.fainted, shown: true});
+      if (now.terastallized) Object.assign(real, {terastallized: true, tera: now.tera, teraKnown: true});
+      if (now.item !== known.item) Object.assign(real, {item: now.item, itemKnown: now.itemKnown, lost: now.lost});
+      for (const [id, spent] of now.used) {
+        const more = spent - (known.used.get(id) || 0);
+        if (!more) continue;
+        this.learnMove(real, slot, id);
+        real.used.set(id, (real.used.get(id) || 0) + more);
+      }
+    }
     slot.mon = real;
+    slot.before = null;
+    for (const other of this.side(ident).slots) {
+      if (other.mon && other.mon.twinOf === shown) other.mon = Object.assign(shown, other.mon, {twinOf: null});
+    }
     if (condition) this.condition(real, condition);
   }
 
@@ -145,62 +180,39 @@ class Tracker {
     mon.moves.push(id);
   }
 
-  // A second ability of the same Pokémon is borrowed and lasts until it leaves the field.
-  learnAbility(ident, id) {
-    const mon = this.mon(ident);
-    const slot = this.slot(ident);
-    if (!mon || !id) return;
-    const double = DOUBLE_ABILITIES[mon.species.id];
-    if (double && (id === 'asone' || double.parts.includes(id))) id = double.name;
-    if (slot && (slot.copied || (mon.abilityKnown && mon.ability !== id))) slot.ability = id;
-    else Object.assign(mon, {ability: id, abilityKnown: true});
-  }
-
-  // A new forme has its own ability for good.
-  replaceAbility(ident, id) {
-    const slot = this.slot(ident);
-    Object.assign(this.mon(ident), {ability: id, abilityKnown: true});
-    if (slot) slot.ability = '';
-  }
-
-  learnItem(mon, id) {
-    if (mon) Object.assign(mon, {item: id, itemKnown: true});
-  }
-
-  // "[from] ability: X|[of] p1a: Y" and the like tell whose ability or item acted.
-  reveal(parts) {
-    const from = parts.find(part => part.startsWith('[from] ')).slice(7);
-    const isAbility = from.startsWith('ability: ');
-    if (!isAbility && !from.startsWith('item: ')) return;
-    const of = parts.find(part => part.startsWith('[of] '));
-    const self = /^p[12][ab]?: /.test(parts[2] || '') ? parts[2] : '';
-    const tag = parts[1];
-    const id = effectId(from);
-    // An absorbing ability heals its holder although the line credits the attacker.
-    const owner = of && !(tag === '-heal' && isAbility && id !== 'hospitality') ? of.slice(5) : self;
-    if (!owner || !this.side(owner)) return;
-    if (isAbility) {
-      if (id !== 'trace' || tag !== '-ability') this.learnAbility(owner, id);
-    } else if (tag !== '-enditem' && tag !== '-item') {
-      this.learnItem(this.mon(owner), id);
-    }
-  }
-
   usedMove(parts, ident) {
     const slot = this.slot(ident);
     if (!slot || !slot.mon) return;
     const id = toID(parts[3]);
-    const move = this.dex.moves.get(id);
+    this.actions++;
     delete slot.volatiles.twoturn;
     delete slot.volatiles.glaiverush;
     delete slot.volatiles.destinybond;
     slot.lastMove = id;
-    slot.protects = move.stallingMove ? slot.protects + 1 : 0;
-    if (id === 'struggle' || parts.some(part => part.startsWith('[from]'))) return;
-    this.learnMove(slot.mon, slot, id);
-    const target = parts[4] && /^p[12][ab]: /.test(parts[4]) && parts[4][1] !== ident[1] ? this.mon(parts[4]) : null;
-    const cost = target && target.abilityKnown && target.ability === 'pressure' ? 2 : 1;
-    if (!slot.copied) slot.mon.used.set(id, (slot.mon.used.get(id) || 0) + cost);
+    const called = reveal.taggedWith(parts, '[from] ');
+    if (id === 'struggle') return;
+    if (!called) {
+      this.learnMove(slot.mon, slot, id);
+      this.spend(slot, id, 1 + this.pressure(ident, id, parts));
+    } else if (called.startsWith('move: ') && slot.mon.moves.includes(effectId(called))) {
+      this.spend(slot, effectId(called), this.pressure(ident, id, parts));
+    }
+  }
+
+  spend(slot, id, points) {
+    const used = slot.copied ? slot.copiedUsed : slot.mon.used;
+    used.set(id, Math.max(0, (used.get(id) || 0) + points));
+  }
+
+  // Extra PP that the foes' Pressure costs a move: one for each foe with it that the move is meant for.
+  pressure(ident, id, parts) {
+    const move = this.dex.moves.get(id);
+    const presses = slot => Boolean(slot && slot.mon && !slot.mon.fainted && reveal.currentAbility(slot) === 'pressure');
+    const foes = this.teams[ident[1] === '1' ? 1 : 0].slots;
+    if (FOES_MEANT.has(move.target) || move.flags.mustpressure) return foes.filter(presses).length;
+    if (ALLIES_MEANT.has(move.target) || parts.includes('[notarget]')) return 0;
+    const target = parts[4] || '';
+    return /^p[12][ab]: /.test(target) && target[1] !== ident[1] && presses(this.slot(target)) ? 1 : 0;
   }
 
   boost(ident, stat, amount) {
@@ -250,39 +262,63 @@ class Tracker {
     const slot = this.slot(ident);
     const effect = parts[3] || '';
     const id = effectId(effect);
-    if (effect.startsWith('ability: ')) this.learnAbility(ident, id);
-    if (effect.startsWith('item: ')) this.learnItem(this.mon(ident), id);
+    if (effect.startsWith('ability: ')) reveal.learnAbility(this, ident, id);
+    if (effect.startsWith('item: ')) reveal.noticeItem(this, this.mon(ident), id);
     if (!slot) return;
     if (id === 'commander') {
-      const host = this.slot((parts.find(part => part.startsWith('[of] ')) || '').slice(5) || ident);
+      const host = this.slot(reveal.holderOf(parts) || ident);
       slot.volatiles.commanding = 1;
       if (host) host.volatiles.commanded = 1;
     } else if (effect.startsWith('move: ') && this.dex.moves.get(id).volatileStatus === 'partiallytrapped') {
       slot.volatiles.partiallytrapped = 1;
+    } else if (id === 'feint' || parts.includes('[broken]')) {
+      slot.protects = slot.stall = 0;
     } else if (id === 'skillswap') {
-      this.swapAbilities(ident, parts);
+      reveal.swapAbilities(this, ident, parts);
+    } else if (id === 'mummy' || id === 'lingeringaroma') {
+      this.infect(parts, id);
+    } else if (id === 'symbiosis') {
+      reveal.loseItem(this, slot.mon, toID(parts[4]));
+      reveal.learnItem(this.mon(reveal.holderOf(parts)), toID(parts[4]));
+    } else if (id === 'spite' || id === 'eeriespell') {
+      this.spend(slot, toID(parts[4]), Number(parts[5]));
+    } else if (id === 'leppaberry' || id === 'mysteryberry') {
+      this.spend(slot, toID(parts[4]), -10);
     }
   }
 
-  // Between allies nothing is announced; between foes the line names both abilities.
-  swapAbilities(ident, parts) {
-    const of = parts.find(part => part.startsWith('[of] '));
-    if (!of || !parts[4] || parts[4][0] === '[') return;
-    this.learnAbility(ident, toID(parts[4]));
-    this.learnAbility(of.slice(5), toID(parts[5]));
+  // "-activate|holder|ability: Mummy|victim|[ability] old".
+  infect(parts, id) {
+    const victim = this.slot(parts[4] || '');
+    const old = reveal.taggedWith(parts, '[ability] ');
+    if (!victim || !victim.mon || !old) return;
+    reveal.learnAbility(this, parts[4], toID(old));
+    reveal.borrowAbility(victim, id);
+  }
+
+  // A guard worked: the next one is less likely to.
+  guarded(slot) {
+    slot.protects++;
+    slot.stall = STALL_UPKEEPS;
   }
 
   faint(ident) {
     const slot = this.slot(ident);
     const mon = this.mon(ident);
-    if (mon) Object.assign(mon, {fainted: true, hp: 0, status: '', terastallized: false});
+    if (mon) Object.assign(mon, {fainted: true, hp: 0, status: '', statusTurns: 0, terastallized: false});
     if (!slot) return;
-    for (const other of this.side(ident).slots) {
-      delete other.volatiles.commanding;
-      delete other.volatiles.commanded;
+    for (const other of this.side(ident).slots) delete other.volatiles.commanding; // its host stays trapped
+    slot.clear();
+  }
+
+  upkeep() {
+    this.upkeeps++;
+    for (const team of this.teams) {
+      for (const slot of team.slots) {
+        if (slot.stall && !--slot.stall) slot.protects = 0;
+        if (slot.mon && slot.mon.status === 'tox') slot.mon.statusTurns++;
+      }
     }
-    slot.volatiles = Object.create(null);
-    slot.boosts.fill(0);
   }
 
   nextTurn(number) {
@@ -292,7 +328,6 @@ class Tracker {
         if (!slot.mon || slot.mon.fainted) continue;
         slot.turns++;
         for (const id of ONE_TURN) delete slot.volatiles[id];
-        if (slot.mon.status === 'tox') slot.mon.statusTurns++;
       }
     }
   }
@@ -302,6 +337,8 @@ class Tracker {
     const model = this.slot(target);
     if (!slot || !model || !model.mon) return;
     slot.copied = model.mon;
+    slot.copiedUsed = new Map();
+    reveal.borrowAbility(slot, reveal.currentAbility(model));
     slot.species = model.species || model.mon.species;
     slot.types = model.types;
     slot.boosts.set(model.boosts);
@@ -318,7 +355,7 @@ class Tracker {
     if (id.endsWith('terrain')) {
       for (const other of Object.keys(this.fields)) if (other.endsWith('terrain')) delete this.fields[other];
     }
-    this.fields[id] = this.turn;
+    this.fields[id] = this.upkeeps;
   }
 }
 

@@ -14,6 +14,7 @@ const {writeRecord, writeFault, RECORD_SIZE, OFFSETS, SIGNALS, REWARDS} = requir
 const layout = require('./layout');
 const {Teams} = require('./simulator');
 const legal = require('./legal');
+const {read: readTeam} = require('./teams');
 
 const START = 1;
 const ACTIONS = 2;
@@ -124,7 +125,7 @@ function act(payload) {
 }
 
 function learn(texts) {
-  for (const [name, text] of Object.entries(texts)) teams.set(name, Teams.pack(Teams.import(text)));
+  for (const [name, text] of Object.entries(texts)) teams.set(name, Teams.pack(readTeam(text)));
 }
 
 const questions = {

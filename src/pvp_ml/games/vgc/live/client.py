@@ -25,7 +25,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
 from pvp_ml.games.vgc.layout import SCRIPTS
 from pvp_ml.games.vgc.node import install
-from pvp_ml.games.vgc.teams import pool, refuse_illegal, shipped
+from pvp_ml.games.vgc.teams import load_teams
 from pvp_ml.players import Player
 
 CLIENT_PYTHON = "PVP_ML_POKE_ENV_PYTHON"
@@ -170,9 +170,7 @@ def client_python() -> str:
 def play_live(settings: LiveConfig, player: Player, rng: np.random.Generator, tell: Tell = print) -> LiveReport:
     """Accept challenges and play them; returns after `battles`, or when stopped."""
     config, installation, python = settings.config, install.find(), client_python()
-    teams = pool(config.teams, config.format)
-    own = {name: text for name, text in teams.items() if name not in shipped()[config.format]}
-    refuse_illegal(own, config.format, installation)
+    teams = load_teams(config.teams, config.format, installation)
     request = {
         "mode": "live", "server": settings.server, "login": LOGIN, "user": settings.user,
         "password": settings.password, "format": config.format, "teams": list(teams.values()),
