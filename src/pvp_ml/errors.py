@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+_KEPT = frozenset("\n\t")
+
+
+def visible(text: str) -> str:
+    """The text with everything that could steer a terminal (escapes, control and direction marks) written out.
+
+    Letters of every script stay as they are, and so do line feed and tab.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in _KEPT else repr(c)[1:-1] for c in text)
+
 
 class UserError(Exception):
     """Something the user can act on; the command line prints it as one line and exits with 2.
@@ -15,5 +27,9 @@ class UserError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        """Message and hint on one line."""
-        return f"{self.message} — {self.hint}" if self.hint else self.message
+        """Message and hint on one line, fit for a terminal: parts of it may come from a file or a server."""
+        return visible(f"{self.message} — {self.hint}" if self.hint else self.message)
+
+
+class SaveError(UserError):
+    """Something could not be written; everything that was there before is still there."""

@@ -11,8 +11,8 @@ import time
 import pytest
 
 from pvp_ml.cli import run
-from pvp_ml.run.jobs import Identity, _descendants, find_job, list_jobs, read_job, stop_job
-from pvp_ml.run.store.lock import start_time
+from pvp_ml.run.jobs import find_job, list_jobs, read_job, stop_job
+from pvp_ml.run.processes import Identity, descendants, start_time
 from pvp_ml.run.store.run_store import RunStore
 
 TINY = ["--env.name", "connect4", "--env.matches", "8", "--ppo.n-steps", "16", "--ppo.batch-size", "64", "--run.shards",
@@ -93,7 +93,7 @@ def test_terminal_closed_then_killed_then_rebooted(tmp_path, monkeypatch, capsys
         job = find_job(experiments, "far")
         assert job.state == "running", "closing the terminal does not end it"
         assert job.process is not None
-        family = [Identity.of(pid) for pid in _descendants(job.process.pid)]
+        family = [Identity.of(pid) for pid in descendants(job.process.pid)]
         assert family, "a second shard"
         wait_for(lambda: RunStore(experiments, "far").latest() is not None)
         os.kill(job.process.pid, signal.SIGKILL)

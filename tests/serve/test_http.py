@@ -1,16 +1,16 @@
 """The side port: health, metrics, POST, WebSocket, and who may use it."""
 
 import base64
+import hashlib
 import http.client
 import json
 import os
+import re
 import socket
 import struct
 
 import pytest
 from served_duel import MASKS, OBS, running
-
-from pvp_ml.serve.transports.websocket import accept_key, unmask
 
 REQUEST = {"model": "plain", "obs": [OBS], "actionMasks": MASKS}
 TOKEN = "correct horse battery staple"
@@ -32,6 +32,15 @@ def raw(port, data):
         connection.sendall(data)
         connection.shutdown(socket.SHUT_WR)
         return b"".join(iter(lambda: connection.recv(4096), b""))
+
+
+def accept_key(key):
+    magic = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+    return base64.b64encode(hashlib.sha1(key.encode() + magic).digest()).decode()
+
+
+def unmask(payload, mask):
+    return bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload))
 
 
 class WebSocket:
@@ -135,7 +144,7 @@ def test_a_connection_serves_many_requests(server):
         (b"GET /v1/predict HTTP/1.1\r\nHost: localhost\r\n\r\n", b"405"),
         (b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\n\r\n", b"411"),
         (b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n", b"413"),
-        (b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n", b"411"),
+        (b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n", b"400"),
         (b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n", b"411"),
         (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil\r\n\r\n", b"400"),
         (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nbroken\r\n\r\n", b"400"),
@@ -143,7 +152,14 @@ def test_a_connection_serves_many_requests(server):
         (b"GET /healthz HTTP/1.1\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", b"431"),
         (b"GET /v1/stream HTTP/1.1\r\nHost: localhost\r\n\r\n", b"400"),
         (b"GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n", b"403"),  # DNS rebinding
-        (b"GET /healthz HTTP/1.1\r\n\r\n", b"403"),
+        (b"GET /healthz HTTP/1.1\r\n\r\n", b"400"),
+        (b"GET /healthz HTTP/1.1\r\nHost: [\r\n\r\n", b"400"),
+        (b"GET /healthz HTTP/1.1\r\nHost: [::1\r\n\r\n", b"400"),
+        (b"GET /healthz HTTP/1.1\r\nHost: localhost:99999\r\n\r\n", b"400"),
+        (b"GET /healthz HTTP/1.1\r\nHost: [::1]:80\r\n\r\n", b"200"),
+        (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nOrigin: http://[\r\n\r\n", b"400"),
+        (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nOrigin: rubbish\r\n\r\n", b"400"),
+        (b"DELETE /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", b"405"),
         (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\n\r\n", b"403"),
     ],
 )
@@ -231,3 +247,55 @@ def test_an_allowed_origin_may_ask(models_dir):
         assert fetch(*ask, {"Origin": "https://good.example"})[0] == 200
         assert fetch(*ask, {"Origin": "https://good.example.evil"})[0] == 403
         assert fetch(*ask, {"Origin": "null"})[0] == 403
+
+
+GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+
+
+def test_a_body_of_a_get_is_read_and_not_taken_for_the_next_request(server):
+    smuggled = b"GET /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    answer = raw(server.ports[1], GET + b"Content-Length: %d\r\n\r\n" % len(smuggled) + smuggled)
+    assert answer.count(b"HTTP/1.1 200") == 1
+    assert b"models" not in answer
+
+
+def test_head_has_the_length_and_no_body(server):
+    answer = raw(server.ports[1], b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert b"Content-Length: 3" in answer
+    assert answer.endswith(b"\r\n\r\n")
+
+
+def test_connection_close_is_obeyed(server):
+    with socket.create_connection(("127.0.0.1", server.ports[1]), 5) as connection:
+        connection.sendall(GET + b"Connection: close\r\n\r\n")
+        data = b"".join(iter(lambda: connection.recv(4096), b""))  # ends because the server closes
+    assert data.startswith(b"HTTP/1.1 200")
+    assert b"Connection: close" in data
+
+
+def test_pipelined_requests_are_answered_in_order(server):
+    many = GET + b"\r\n" + b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    assert re.findall(rb"HTTP/1.1 (\d+)", raw(server.ports[1], many)) == [b"200", b"404"]
+
+
+def test_pings_are_answered_up_to_a_limit(models_dir):
+    with running(models_dir=models_dir, token=TOKEN) as server:
+        ws = WebSocket(server.ports[1])
+        for i in range(16):
+            ws.send(str(i).encode(), kind=9)
+            assert ws.read() == (10, str(i).encode())
+        ws.send(b"once more", kind=9)
+        kind, data = ws.read()
+        assert kind == 8 and struct.unpack("!H", data[:2])[0] == 1008
+        ws.socket.close()
+        ws = WebSocket(server.ports[1])
+        for _ in range(10):
+            ws.send(b"x" * 100, kind=9)
+        assert "action" in ws_after_pings(ws, 10)
+        ws.socket.close()
+
+
+def ws_after_pings(ws, count):
+    for _ in range(count):
+        assert ws.read()[0] == 10
+    return ws.ask({**REQUEST, "token": TOKEN})

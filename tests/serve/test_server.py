@@ -106,7 +106,7 @@ def test_nothing_to_serve_is_said_at_once(tmp_path):
     with pytest.raises(UserError, match="there is no folder"), running(models_dir=tmp_path / "no"):
         pass
     (tmp_path / "bad.zip").write_bytes(b"rubbish")
-    with pytest.raises(UserError, match=r"bad\.zip"), running(models_dir=tmp_path):
+    with pytest.raises(UserError, match=r"bad\.zip"), running(models=(tmp_path / "bad.zip",)):
         pass
 
 

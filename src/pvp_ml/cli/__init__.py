@@ -15,7 +15,7 @@ from cyclopts import App
 from cyclopts.exceptions import CycloptsError
 
 from pvp_ml import __version__
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, visible
 from pvp_ml.run.threads import limit_threads
 
 MISTAKE, INTERRUPTED = 2, 130
@@ -65,6 +65,9 @@ def run(words: Sequence[str]) -> int:
     """Run one command line; returns the exit code."""
     limit_threads()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    for handler in logging.getLogger().handlers:
+        if type(handler) is logging.StreamHandler:
+            handler.setFormatter(_Visible("%(message)s"))
     logging.getLogger("pvp_ml").setLevel(_log_level())
     try:
         _check_command(words)
@@ -83,6 +86,13 @@ def run(words: Sequence[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
+class _Visible(logging.Formatter):
+    """Log lines may hold text of files and servers."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return visible(super().format(record))
+
+
 def _check_command(words: Sequence[str]) -> None:
     """A word that is no command, answered without importing every command there is."""
     if words and not words[0].startswith("-") and words[0] not in COMMANDS:
@@ -97,7 +107,7 @@ def _log_level() -> str:
 
 
 def _complain(line: str) -> int:
-    print(f"pvp-ml: {line}", file=sys.stderr)
+    print(visible(f"pvp-ml: {line}"), file=sys.stderr)
     return MISTAKE
 
 

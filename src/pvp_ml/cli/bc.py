@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 from rich.console import Console
 
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, visible
 from pvp_ml.games import registry
 from pvp_ml.games.tooling import ImportOrder
 from pvp_ml.model.recording import Recording, join, parts_of, read_recording, write_recording
@@ -91,9 +91,9 @@ def import_(*battles: Path, out: Path = Path("recording.zip"), winners: bool = F
     text = f"{len(found.recording):,} decisions of {found.matches} battles in {files}"
     console.print(text, highlight=False, soft_wrap=True)
     for reason, count in found.left_out:
-        console.print(f"  left out: {count:,} decisions ({reason})", highlight=False)
+        console.print(f"  left out: {count:,} decisions ({visible(reason)})", highlight=False, markup=False)
     for text in found.refused[:MAX_SHOWN]:
-        console.print(f"  not read: {text}", highlight=False, markup=False)
+        console.print(f"  not read: {visible(text)}", highlight=False, markup=False)
 
 
 def write_parts(out: Path, recording: Recording, spec: GameSpec, player: str) -> str:

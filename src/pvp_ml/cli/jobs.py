@@ -13,7 +13,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, visible
 from pvp_ml.run.jobs import Job, find_job, list_jobs, stop_job
 from pvp_ml.run.tracking.live_view import count, duration
 
@@ -69,7 +69,7 @@ def logs(name: str, *, directory: Directory = "experiments", follow: bool = Fals
     if not job.log.is_file():
         raise UserError(f"run '{name}' has no log", "only runs started with --detach write one")
     text = job.log.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
-    print("".join(text[-lines:]), end="", flush=True)
+    print(visible("".join(text[-lines:])), end="", flush=True)
     if follow:
         _follow(job)
 
@@ -99,11 +99,17 @@ def stop(name: str, *, directory: Directory = "experiments") -> None:
 def stop_named(name: str, directory: Path) -> None:
     """Stop one run, or all of them."""
     jobs = list_jobs(directory) if name == "all" else [find_job(directory, name)]
+    refused = []
     for job in jobs:
-        if stop_job(job):
-            print(f"stopped {job.name}")
-        elif name != "all":
-            print(f"{job.name} is not running ({job.state})")
+        try:
+            if stop_job(job):
+                print(f"stopped {job.name}")
+            elif name != "all":
+                print(f"{job.name} is not running ({job.state})")
+        except UserError as error:
+            refused.append(str(error))
+    if refused:
+        raise UserError("; ".join(refused))
 
 
 @app.command
@@ -130,7 +136,7 @@ def _follow(job: Job) -> None:
         while True:
             line = file.readline()
             if line:
-                print(line, end="", flush=True)
+                print(visible(line), end="", flush=True)
             elif job.process is None or not job.process.is_alive:
                 return
             else:

@@ -13,10 +13,11 @@ import numpy as np
 from cyclopts import App, Parameter
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from pvp_ml.cli.evaluate import game_of
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, visible
 from pvp_ml.games import registry
 from pvp_ml.match import MAIN
 from pvp_ml.run.store.checkpoint_facts import read_league
@@ -123,7 +124,7 @@ def _print_members(league: League, players: list[str], names: list[str]) -> None
         joined, quality = (f"{member.steps:,}", f"{member.quality:.3f}") if member else ("", "")
         made = f"{score.points / score.matches:.0%} of {score.matches}" if score.matches else ""
         spread = f"{2 * belief.sigma:.1f}" if belief.sigma else ""
-        table.add_row(name, what, joined, quality, f"{belief.mu:.1f}", spread, made)
+        table.add_row(escape(visible(name)), what, joined, quality, f"{belief.mu:.1f}", spread, made)
     Console().print(table)
 
 
@@ -162,5 +163,5 @@ def _rates(league: League, players: list[str]) -> np.ndarray:
 def _print(result: Tournament) -> None:
     table = Table("player", "rating", "95 % interval", "matches", box=box.SIMPLE_HEAD)
     for s in result.strengths:
-        table.add_row(s.name, f"{s.rating:.0f}", f"{s.low:.0f} – {s.high:.0f}", f"{s.matches:.0f}")
+        table.add_row(escape(visible(s.name)), f"{s.rating:.0f}", f"{s.low:.0f} – {s.high:.0f}", f"{s.matches:.0f}")
     Console().print(table)

@@ -10,10 +10,11 @@ from typing import Annotated
 from cyclopts import App, Parameter
 from rich.console import Console
 from rich.markdown import Markdown
+from rich.markup import escape
 from rich.table import Table
 
 from pvp_ml import data_files
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, visible
 from pvp_ml.games import registry
 from pvp_ml.model.bundle import Bundle, model_name, read_bundle, read_metadata, write_bundle
 from pvp_ml.run.config.yaml_text import read_yaml
@@ -35,11 +36,11 @@ def list_(*, as_json: AsJson = False) -> None:
         try:
             facts = read_metadata(path)[0]
         except UserError as error:
-            table.add_row(name, "", "", f"cannot be read: {error.message}", str(path))
+            table.add_row(*_shown(name, "", "", f"cannot be read: {error.message}", str(path)))
             continue
         best = max(facts.results, key=lambda r: r.low, default=None)
         words = f"{best.score:.1%} against {best.opponent}" if best else "not measured"
-        table.add_row(name, facts.game, count(facts.training.steps), words, str(path))
+        table.add_row(*_shown(name, facts.game, count(facts.training.steps), words, str(path)))
         if as_json:
             print(json.dumps({"name": name, "file": str(path), **facts.model_dump(mode="json")}))
     if not as_json:
@@ -59,10 +60,10 @@ def inspect(model: str, *, as_json: AsJson = False) -> None:
         print(json.dumps(bundle.metadata.model_dump(mode="json")))
         return
     console = Console()
-    console.print(Markdown(bundle.card))
+    console.print(Markdown(visible(bundle.card)))
     table = Table.grid(padding=(0, 2))
     for label, value in facts_of(bundle):
-        table.add_row(label, value)
+        table.add_row(label, *_shown(value))
     console.print(table)
 
 
@@ -105,7 +106,7 @@ def import_(old: Path, *, to: Path | None = None) -> None:
     if imported.needs_contract:
         path.with_suffix(".contract.json").write_bytes(model.contract_json)
     for note in imported.notes:
-        print(f"note: {note}")
+        print(visible(f"note: {note}"))
     print(f"model: {path}")
 
 
@@ -190,3 +191,8 @@ def facts_of(bundle: Bundle) -> Iterator[tuple[str, str]]:
     yield "trained", f"{training.steps:,} steps, {training.seconds:,.0f} s, seed {training.seed}, run '{training.run}'"
     yield "versions", ", ".join(f"{name} {version}" for name, version in training.versions.items())
     yield "content", meta.content_hash
+
+
+def _shown(*cells: str) -> tuple[str, ...]:
+    """Texts of a model file as a table shows them: nothing in them is a command, to the terminal or to rich."""
+    return tuple(escape(visible(cell)) for cell in cells)

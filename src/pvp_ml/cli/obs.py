@@ -6,9 +6,10 @@ from pathlib import Path
 
 from cyclopts import App
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, visible
 from pvp_ml.games import registry
 from pvp_ml.model.bundle import read_bundle
 from pvp_ml.serve.obs_check import Reference, check_rows, read_log, sample_game
@@ -46,7 +47,10 @@ def check(log: Path, *, game: str, model: Path | None = None, steps: int = 200) 
     table = Table("column", "feature", "what is odd")
     for finding in findings:
         first, last = finding.columns
-        table.add_row(str(first) if first == last else f"{first}–{last}", finding.names, finding.what)
+        table.add_row(
+            str(first) if first == last else f"{first}–{last}",
+            *(escape(visible(text)) for text in (finding.names, finding.what)),
+        )
     if findings:
         Console().print(table)
     print(f"{len(rows)} rows, {len(findings)} finding(s)")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -13,7 +12,8 @@ import time
 from pathlib import Path
 
 from pvp_ml.errors import UserError
-from pvp_ml.run.jobs import Identity
+from pvp_ml.run.processes import Identity, has_command, send
+from pvp_ml.run.store.lock import read_record
 
 FIRST_PORT, PORTS = 6006, 50
 RECORD = ".server.json"
@@ -38,17 +38,7 @@ def tensorboard(*, logdir: str = "tensorboard", port: int = 0, wait: bool = Fals
         print(f"TensorBoard: http://127.0.0.1:{running[1]}/")
         return
     chosen = port or _free_port()
-    command = [
-        sys.executable,
-        "-m",
-        "tensorboard.main",
-        "--logdir",
-        str(folder),
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(chosen),
-    ]
+    command = _command(folder, chosen)
     with (folder / "server.log").open("ab") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
     who = Identity.of(process.pid)
@@ -65,13 +55,18 @@ def tensorboard(*, logdir: str = "tensorboard", port: int = 0, wait: bool = Fals
     process.returncode = 0  # it is meant to outlive us: Popen must neither wait for it nor warn about it
 
 
+def _command(folder: Path, port: int) -> list[str]:
+    place = ["--logdir", str(folder), "--host", "127.0.0.1", "--port", str(port)]
+    return [sys.executable, "-m", "tensorboard.main", *place]
+
+
 def _recorded(folder: Path) -> tuple[Identity, int] | None:
-    """The server that was started for this folder and still lives, with its port."""
-    with contextlib.suppress(OSError, ValueError, KeyError):
-        record = json.loads((folder / RECORD).read_text())
-        who = Identity(int(record["pid"]), str(record["start"]), str(record["host"]))
-        if who.is_alive:
-            return who, int(record["port"])
+    """The server that was started for this folder and still lives, with its port; no other process is taken for it."""
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        record = read_record(folder / RECORD)
+        who, port = Identity(int(record["pid"]), str(record["start"]), str(record["host"])), int(record["port"])
+        if who.is_alive and has_command(who.pid, _command(folder, port)):
+            return who, port
     return None
 
 
@@ -80,8 +75,7 @@ def _stop(folder: Path) -> None:
     if found is None:
         print(f"no TensorBoard runs for '{folder}'")
         return
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(found[0].pid, signal.SIGTERM)
+    send(found[0], signal.SIGTERM)
     print(f"stopped TensorBoard on port {found[1]}")
 
 

@@ -13,7 +13,7 @@ from cyclopts import App, Parameter
 from pvp_ml.chance import scramble
 from pvp_ml.cli.evaluate import game_settings
 from pvp_ml.compiled.kernels import row_keys
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, visible
 from pvp_ml.games import registry
 from pvp_ml.games.adapters.synchronous import in_step
 from pvp_ml.games.registry import GameConfig, GameType
@@ -47,14 +47,14 @@ def watch(
     spec = kind.spec(settings)
     if kind.presentation.watch is not None:
         for line in kind.presentation.watch(settings, model, against, scenario, seed):
-            print(line)
+            print(visible(line))
         return
     names = (model or "player:random", against or (spec.bots[0] if spec.bots else "player:random"))
     sides = [find_contestant(name, spec, Path.cwd()) for name in names]
     plan = _plan(spec, sides, scenario, seed)
     recorded: list[IntArray] = []
     for line in _told(kind, settings, plan, sides, recorded):
-        print(line, flush=True)
+        print(visible(line), flush=True)
         time.sleep(delay_ms / 1000.0)
     if save:
         steps = tuple(tuple(tuple(int(c) for c in seat) for seat in step) for step in recorded)
@@ -97,7 +97,7 @@ def show(file: str, *, delay_ms: int = 0) -> None:
     """
     replay = read_replay(Path(file))
     for line in narrate(replay.game, play(replay)):
-        print(line, flush=True)
+        print(visible(line), flush=True)
         time.sleep(delay_ms / 1000.0)
 
 

@@ -19,7 +19,8 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from pvp_ml.compat.old_pickle import MAX_PICKLE_BYTES, LegacyError, StorageRef, TensorRef
+from pvp_ml.compat.old_pickle import MAX_PICKLE_BYTES
+from pvp_ml.legacy_values import LegacyError, StorageRef, TensorRef
 
 MAX_FILE_BYTES = 256 << 20
 MAX_ENTRIES = 4096
@@ -124,6 +125,8 @@ class LegacyArchive:
         return top, entries
 
     def _place(self, info: zipfile.ZipInfo) -> _Entry:
+        if not 0 <= info.header_offset < self._length:
+            raise LegacyError(f"'{info.orig_filename[:80]}' lies outside the file")
         self._file.seek(info.header_offset)
         data = self._file.read(_LOCAL.size)
         if len(data) < _LOCAL.size or data[:4] != b"PK\x03\x04":

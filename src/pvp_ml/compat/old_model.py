@@ -8,6 +8,7 @@ the old trainer fed zeros there when it was not training, and zeros are a consta
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,13 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.compat.old_archive import LegacyArchive, open_file
-from pvp_ml.compat.old_pickle import LegacyError, Record, TensorRef, read_pickle
+from pvp_ml.compat.old_pickle import read_pickle
 from pvp_ml.games.contract import Contract, parse_contract
+from pvp_ml.legacy_values import LegacyError, Record, TensorRef, show
 
 Array = npt.NDArray[Any]
 Layout = Literal["per-frame", "flat-prefix"]
 MAX_DEPTH = 12
 MAX_FRAMES = 16
+MAX_NUMBERS = 1 << 26
 CONFIGS = ("feature_extractor_config", "actor_config", "critic_config", "action_head_configs")
 
 
@@ -62,6 +65,13 @@ class LegacyModel:
 
 def read_legacy(path: Path) -> LegacyModel:
     """Read an old model file; raises LegacyError, and allocates little, for anything that is not one."""
+    try:
+        return _read(path)
+    except (TypeError, AttributeError, KeyError, IndexError, ValueError, OverflowError, RecursionError) as error:
+        raise LegacyError(f"the file is not what an old model is: {type(error).__name__}") from error
+
+
+def _read(path: Path) -> LegacyModel:
     with open_file(path) as file:
         archive = LegacyArchive(file)
         top = _mapping(read_pickle(archive.read("data.pkl")), "the file")
@@ -114,7 +124,7 @@ def _state(value: Any, what: str) -> dict[str, Any]:
 
 def _number(value: Any, what: str) -> float:
     if type(value) not in (int, float) or not 0 <= value < 1e18:
-        raise LegacyError(f"{what} is {str(value)[:40]}")
+        raise LegacyError(f"{what} is {show(value)}")
     return value
 
 
@@ -122,7 +132,7 @@ def _check_params(params: dict[str, Any]) -> None:
     for name in ("max_sequence_length", "actor_input_size", "critic_input_size"):
         value = params.get(name)
         if type(value) is not int or not 1 <= value <= 1 << 16:
-            raise LegacyError(f"policy_params.{name} is {str(value)[:40]}")
+            raise LegacyError(f"policy_params.{name} is {show(value)}")
     sizes = params.get("action_head_sizes")
     if type(sizes) not in (list, tuple) or not 1 <= len(sizes) <= 256 or any(
         type(size) is not int or not 1 <= size <= 4096 for size in sizes
@@ -139,7 +149,7 @@ def _check_params(params: dict[str, Any]) -> None:
 def _frames(told: Any, params: Mapping[str, Any]) -> tuple[int, ...]:
     frames = tuple(range(told)) if type(told) is int and 0 < told <= MAX_FRAMES else told
     if type(frames) not in (list, tuple) or not all(type(f) is int and 0 <= f <= 256 for f in frames):
-        raise LegacyError(f"stack_frames is {str(told)[:40]}")
+        raise LegacyError(f"stack_frames is {show(told)}")
     if len(frames) != params["max_sequence_length"] or list(frames) != sorted(set(frames)) or frames[0] != 0:
         raise LegacyError(f"frames {tuple(frames)} do not fit a sequence of {params['max_sequence_length']}")
     return tuple(frames)
@@ -150,12 +160,12 @@ def _tensors(archive: LegacyArchive, refs: Any, what: str) -> dict[str, Array]:
     refs = _mapping(refs, what)
     for name, ref in refs.items():
         if type(name) is not str or not re.fullmatch(r"[a-z_]+(\.[a-z_0-9]+){1,5}", name):
-            raise LegacyError(f"{what} holds {str(name)[:60]!r}")
+            raise LegacyError(f"{what} holds {show(name)}")
         if not isinstance(ref, TensorRef) or ref.storage.code != "<f4":
             raise LegacyError(f"{what} '{name}' is not a tensor of float32")
         archive.check_storage(ref.storage)
-    if sum(ref.storage.count for ref in {id(r.storage): r for r in refs.values()}.values()) > 1 << 26:
-        raise LegacyError(f"{what} holds more than {1 << 26} numbers")
+    if sum(max(ref.storage.count, math.prod(ref.size)) for ref in refs.values()) > MAX_NUMBERS:
+        raise LegacyError(f"{what} holds more than {MAX_NUMBERS} numbers")  # each view reads its storage anew
     return {name: archive.tensor(ref) for name, ref in refs.items()}
 
 
@@ -258,7 +268,7 @@ def _layers(config: Any) -> list[dict[str, Any]]:
         layer = _mapping(layer, "an MLP layer")
         repeat = layer.get("repeat") or 1
         if type(repeat) is not int or not 1 <= repeat <= 16:
-            raise LegacyError(f"an MLP layer repeats {str(repeat)[:20]} times")
+            raise LegacyError(f"an MLP layer repeats {show(repeat)} times")
         written += [layer] * repeat
     return written
 
@@ -271,7 +281,7 @@ def linear_places(config: Any, what: str) -> list[int]:
             at += 1
             continue
         if layer.get("activation") != "relu":
-            raise LegacyError(f"{what} uses activation {str(layer.get('activation'))[:20]!r}", "only relu is imported")
+            raise LegacyError(f"{what} uses activation {show(layer.get('activation'))}", "only relu is imported")
         places.append(at)
         at += 2
     return places

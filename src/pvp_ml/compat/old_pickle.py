@@ -2,7 +2,9 @@
 
 Nothing is imported and nothing is called. A class of the ancestor becomes a `Record` that only holds its state; tensors
 become `TensorRef`s; a handful of builders (ordered dict, numpy scalar, …) are done here by hand. Everything else is
-refused by name. Work and memory are bounded by the size and the number of opcodes.
+refused by name. Work and memory are bounded: opcodes, memo and work are counted while reading, and the value that comes
+out may neither contain itself, nor nest deeply, nor be large when it is written out (shared parts count each time). No
+value is hashed, compared or shown before its type is known: nested tuples would overflow the stack there.
 """
 
 from __future__ import annotations
@@ -11,13 +13,15 @@ import math
 import re
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from pvp_ml.errors import UserError
+from pvp_ml.legacy_values import Global, LegacyError, Record, StorageRef, TensorRef, check_extent, show
 
 MAX_PICKLE_BYTES = 4 << 20
 MAX_OPCODES = 400_000
+MAX_MEMO = 100_000
+MAX_WORK = 2_000_000
 MAX_NAME = 200
 MAX_ENCODED = 64
 MAX_DIMENSIONS = 4
@@ -38,46 +42,6 @@ BUILDERS = {
 _NUMBERS = {"f8": "<d", "f4": "<f", "i8": "<q", "i4": "<i", "u8": "<Q", "u4": "<I", "b1": "<?"}
 
 
-class LegacyError(UserError):
-    """An old model file that is not what it must be."""
-
-
-@dataclass(frozen=True, slots=True)
-class Global:
-    """A name that the pickle mentions: a builder, a storage type or a class of the ancestor."""
-
-    kind: str  # builder's name, "storage" or "record"
-    name: str
-    code: str = ""  # dtype of a storage
-
-
-@dataclass(eq=False, slots=True)
-class Record:
-    """An object of the ancestor: its class by name and its state, inert."""
-
-    name: str
-    state: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class StorageRef:
-    """A storage in the zip."""
-
-    key: str
-    code: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class TensorRef:
-    """A view into a storage, in elements."""
-
-    storage: StorageRef
-    offset: int
-    size: tuple[int, ...]
-    stride: tuple[int, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class _Dtype:
     code: str
@@ -95,7 +59,9 @@ def read_pickle(data: bytes) -> Any:
     if len(data) > MAX_PICKLE_BYTES:
         raise LegacyError(f"data.pkl has {len(data)} bytes, the limit is {MAX_PICKLE_BYTES}")
     try:
-        return _Machine(data).run()
+        value = _Machine(data).run()
+        check_extent(value)
+        return value
     except (IndexError, struct.error, UnicodeDecodeError, TypeError, ValueError, OverflowError, KeyError) as error:
         raise LegacyError(f"data.pkl is damaged: {type(error).__name__}") from error
 
@@ -107,6 +73,7 @@ class _Machine:
         self._data, self._at = data, 0
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
+        self._work = 0
 
     def run(self) -> Any:
         for _ in range(MAX_OPCODES):
@@ -122,6 +89,12 @@ class _Machine:
                 raise LegacyError(f"data.pkl uses opcode {code!r}, which no model file needs")
             action(self)
         raise LegacyError(f"data.pkl has more than {MAX_OPCODES} opcodes")
+
+    def _spend(self, work: int) -> None:
+        """Opcodes that look at a whole container pay for each of its values."""
+        self._work += work
+        if self._work > MAX_WORK:
+            raise LegacyError(f"data.pkl takes more than {MAX_WORK} steps to read")
 
     def _take(self, count: int) -> bytes:
         part = self._data[self._at : self._at + count]
@@ -165,6 +138,8 @@ class _Machine:
 
     def put(self, form: str) -> None:
         self._memo[self._number(form)] = self._stack[-1]
+        if len(self._memo) > MAX_MEMO:
+            raise LegacyError(f"data.pkl remembers more than {MAX_MEMO} values")
 
     def get(self, form: str) -> None:
         self._stack.append(self._memo[self._number(form)])
@@ -206,7 +181,7 @@ class _Machine:
 
     def new_object(self) -> None:
         arguments, kind = self._stack.pop(), self._stack.pop()
-        if not isinstance(kind, Global) or kind.kind != "record" or arguments != ():
+        if not isinstance(kind, Global) or kind.kind != "record" or type(arguments) is not tuple or arguments:
             raise LegacyError(f"data.pkl makes an object of {_say(kind)}")
         self._stack.append(Record(kind.name))
 
@@ -214,11 +189,13 @@ class _Machine:
         state, target = self._stack.pop(), self._stack[-1]
         if isinstance(target, _Dtype):
             return  # byte order and flags of a plain number
-        if isinstance(state, tuple) and len(state) == 2 and state[0] in (None, {}):
+        if type(state) is tuple and len(state) == 2 and (state[0] is None or (type(state[0]) is dict and not state[0])):
             state = state[1]
-        if isinstance(target, dict) and state == {}:
+        if type(state) is dict:
+            self._spend(len(state))
+        if type(target) is dict and type(state) is dict and not state:
             return  # attributes of an ordered dict
-        if isinstance(target, dict) and isinstance(state, dict) and set(state) == {"_metadata"}:
+        if type(target) is dict and type(state) is dict and set(state) == {"_metadata"}:
             return  # torch keeps version numbers there
         if not isinstance(target, Record) or type(state) is not dict or not all(type(k) is str for k in state):
             raise LegacyError(f"data.pkl sets the state of {_say(target)}")
@@ -238,15 +215,15 @@ class _Machine:
     def persistent(self) -> None:
         """A storage, by its five-part name."""
         told = self._stack.pop()
-        if type(told) is not tuple or len(told) != 5 or told[0] != "storage":
+        if type(told) is not tuple or len(told) != 5 or type(told[0]) is not str or told[0] != "storage":
             raise LegacyError("data.pkl has a persistent id that is no storage")
         _, kind, key, place, count = told
         if not isinstance(kind, Global) or kind.kind != "storage":
             raise LegacyError(f"data.pkl has a storage of type {_say(kind)}")
         if type(key) is not str or not re.fullmatch(r"\d{1,6}", key, re.ASCII) or type(place) is not str:
-            raise LegacyError(f"data.pkl names storage {str(key)[:40]!r}")
+            raise LegacyError(f"data.pkl names storage {show(key)}")
         if type(count) is not int or not 0 <= count < 1 << 31:
-            raise LegacyError(f"data.pkl has a storage of {str(count)[:40]} elements")
+            raise LegacyError(f"data.pkl has a storage of {show(count)} elements")
         self._stack.append(StorageRef(key, kind.code, count))
 
 
@@ -264,15 +241,17 @@ def resolve(module: str, name: str) -> Global:
 
 
 def _build(kind: str, arguments: tuple[Any, ...]) -> Any:
-    if kind == "ordered dict" and arguments == ():
+    if kind == "ordered dict" and not arguments:
         return {}
     if kind == "set" and len(arguments) == 1 and type(arguments[0]) is list:
         return arguments[0]
     if kind == "parameter" and len(arguments) == 3 and isinstance(arguments[0], TensorRef):
         return arguments[0]
-    if kind == "dtype" and len(arguments) == 3 and arguments[0] in _NUMBERS:
+    if kind == "dtype" and len(arguments) == 3 and type(arguments[0]) is str and arguments[0] in _NUMBERS:
         return _Dtype(arguments[0])
-    if kind == "encode" and len(arguments) == 2 and arguments[1] == "latin1" and type(arguments[0]) is str:
+    if kind == "encode" and len(arguments) == 2 and type(arguments[0]) is type(arguments[1]) is str:
+        if arguments[1] != "latin1":
+            raise LegacyError(f"data.pkl encodes text as {show(arguments[1])}")
         if len(arguments[0]) > MAX_ENCODED:
             raise LegacyError(f"data.pkl encodes {len(arguments[0])} characters, the limit is {MAX_ENCODED}")
         return arguments[0].encode("latin1")

@@ -331,7 +331,13 @@ def translated(layer: Layer, whole: Layer, describe: Callable[[], GameSpec]) -> 
     for key, value in layer.data.items():
         name = plain(key)
         if name in OLD:
-            settings = OLD[name](value, given)
+            try:
+                settings = OLD[name](value, given)
+            except (TypeError, ValueError, AttributeError, KeyError) as error:  # another shape than it ever had
+                shown = " ".join(repr(value).split())[:60]
+                raise UserError(
+                    f"{layer.source((key,))}: {name} = {shown} is not what it was", "see docs/coming-from.md"
+                ) from error
         elif name in REWARDS:
             settings = reward_settings(name, given.old, bool(without_food_switch(whole.data).get("reward")))
         else:

@@ -56,7 +56,7 @@ class GameType:
     `reproducible`: the same plan and actions give the same match bit for bit; a game on somebody else's physics may say
     no, and is then excused from that check and from exact resume. `symmetric`: no seat has an advantage and all seats
     see alike, over many seeds. `cuts_idle`: it truncates a match in which nothing happens before the step cap is
-    reached.
+    reached. Settings of a game that `imports_by_name` can name code to import, so no file may choose them.
 
     `presentation` and `tooling` hold what is optional: how people see it, and what it adds to the commands.
     """
@@ -72,6 +72,7 @@ class GameType:
     reproducible: bool = True
     symmetric: bool = False
     cuts_idle: bool = False
+    imports_by_name: bool = False
     presentation: Presentation = field(default_factory=Presentation)
     tooling: Tooling = field(default_factory=Tooling)
 

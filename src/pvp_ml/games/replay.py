@@ -100,15 +100,17 @@ def parse_replay(file: BinaryIO, path: str) -> Replay:
 def play(replay: Replay) -> Iterator[tuple[VecGame, StepBuffers]]:
     """The game and its buffers after the start and after each step, until the match ends."""
     kind = registry.find(replay.game)
+    if kind.imports_by_name or not kind.reproducible:
+        raise ReplayError(f"matches of '{replay.game}' cannot be played again from a file")
     config = registry.configure(kind, replay.config)
+    if kind.runs_elsewhere(config):  # a file must not name a server or a command to start
+        raise ReplayError(f"matches of '{replay.game}' on a server cannot be played again from their actions")
     spec = kind.spec(config)
     if spec.game_digest != replay.digest:
         raise ReplayError(
             f"the replay was recorded with another version or configuration of '{replay.game}'",
             "play it with the version that wrote it",
         )
-    if kind.runs_elsewhere(config) or not kind.reproducible:  # a file must not name a server or a command to start
-        raise ReplayError(f"matches of '{replay.game}' cannot be played again from their actions")
     game = registry.build_here(kind, config, 1)
     try:
         out = StepBuffers.allocate(spec, 1)

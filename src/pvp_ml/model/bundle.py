@@ -335,10 +335,13 @@ def _read_interface(data: Any) -> Interface:
                 f"the interface has {sizes[0]} features, {sizes[1]} privileged ones and {sizes[2]} choices",
                 f"limits: {MAX_OBSERVATION}, {MAX_OBSERVATION} and {MAX_CHOICES}",
             )
-        if any(
-            not 0 < (f.vocab or 1) <= 1 << 20 for b in (*interface.blocks, *interface.privileged) for f in b.features
-        ):
-            raise BundleError("an id feature has a vocabulary outside 1…1,048,576")
+        for feature in (f for block in blocks for f in block.features):
+            is_fine = 0 < (feature.vocab or 0) <= 1 << 20 if feature.kind == "id" else not feature.vocab
+            if not is_fine:
+                raise BundleError(
+                    f"feature '{feature.name[:60]}' of kind '{feature.kind}' has a vocabulary of {feature.vocab}",
+                    "id features have one of 1 to 1,048,576, others have none",
+                )
         return Interface.from_json(data)
     except (KeyError, TypeError, ValueError, msgspec.ValidationError) as error:
         raise BundleError(f"{METADATA}: interface: {str(error)[:120]}") from error

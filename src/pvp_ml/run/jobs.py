@@ -1,15 +1,14 @@
 """Runs as jobs: started so that they outlive the terminal, listed truthfully, stopped gently and then firmly.
 
-A process is known by its pid and its start time, so that a stranger who got the same pid later is never touched.
+A run folder can be tampered with, so what it says about a process is only a hint. A process is ended when its start
+time and command line are those on record and it holds the lock of the run: no file can fake the last.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,7 +18,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pvp_ml.errors import UserError
-from pvp_ml.run.store.lock import start_time
+from pvp_ml.run.processes import Identity, descendants, has_command, holds_lock, send
+from pvp_ml.run.store.lock import LOCK_FILE, read_record
 from pvp_ml.run.store.run_store import RunStore, check_run_name
 from pvp_ml.run.tracking.tracker import read_metrics
 
@@ -28,33 +28,6 @@ LOG_FILE = "train.log"
 STOP_GENTLY_S = 20.0
 
 State = Literal["running", "finished", "stopped"]
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """A process that cannot be mistaken for another."""
-
-    pid: int
-    start: str
-    host: str
-
-    @classmethod
-    def of(cls, pid: int) -> Identity:
-        """The process with this pid, as it is now."""
-        return cls(pid, start_time(pid), socket.gethostname())
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether this very process still runs; one on another host is taken to be gone, nobody here can ask."""
-        if self.host != socket.gethostname():
-            return False
-        if self.start:
-            return start_time(self.pid) == self.start and not _is_zombie(self.pid)
-        try:
-            os.kill(self.pid, 0)
-        except OSError:
-            return False
-        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +70,31 @@ def start_detached(store: RunStore, arguments: Sequence[str], environment: dict[
 def read_job(folder: Path) -> Job:
     """The truth about one run: what is recorded, checked against the processes that live."""
     process, command = None, ()
-    for name in (JOB_FILE, "lock"):  # a run in the foreground has a lock and no job file
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            record = json.loads((folder / name).read_bytes())
-            fields = record["process"] if name == JOB_FILE else record
-            found = Identity(int(fields["pid"]), str(fields["start"]), str(fields["host"]))
-            command = tuple(record.get("command", command))
-            if found.is_alive:
-                process = found
+    for name in (JOB_FILE, LOCK_FILE):  # a run in the foreground has a lock and no job file
+        record = read_record(folder / name)
+        fields = record.get("process") if name == JOB_FILE else record
+        found = _recorded(fields)
+        words = record.get("command")
+        if found is None or not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            continue
+        command = tuple(words)
+        if found.is_alive and has_command(found.pid, command):
+            process = found
     rows = read_metrics(folder / "metrics.jsonl") if (folder / "metrics.jsonl").is_file() else []
     last = rows[-1] if rows else {}
     steps = int(last.get("steps", 0))
     state: State = "running" if process else "finished" if _is_finished(folder, steps) else "stopped"
     return Job(folder.name, folder, state, process, command, steps, float(last.get("seconds", 0.0)))
+
+
+def _recorded(fields: Any) -> Identity | None:
+    """The process that a record names, if it names one: a whole number above 1, a start time and a host."""
+    if not isinstance(fields, dict):
+        return None
+    pid, start, host = (fields.get(name) for name in ("pid", "start", "host"))
+    if type(pid) is not int or not 1 < pid < 1 << 31 or not start or type(start) is not str or type(host) is not str:
+        return None
+    return Identity(pid, start, host)
 
 
 def list_jobs(experiments: Path) -> list[Job]:
@@ -128,42 +113,40 @@ def find_job(experiments: Path, name: str) -> Job:
     return read_job(experiments / name)
 
 
-def stop_job(job: Job, gently_s: float = STOP_GENTLY_S) -> bool:
-    """Ask the job to save and leave; kill its whole tree if it does not. False when nothing was running."""
-    process = job.process
-    if process is None or not process.is_alive:
+def stop_job(job: Job, gently_s: float | None = None) -> bool:
+    """Ask the job to save and leave; kill its whole tree if it does not. False when nothing was running.
+
+    Raises UserError, and touches nothing, when the process on record does not hold the run's lock. One that has just
+    started is given `gently_s` seconds to take it.
+    """
+    process, patience_s = job.process, STOP_GENTLY_S if gently_s is None else gently_s
+    if process is None or not _wait_for_lock(job, process, patience_s):
         return False
-    tree = [process, *(Identity.of(pid) for pid in _descendants(process.pid))]
-    _send(process, signal.SIGTERM)
-    deadline = time.monotonic() + gently_s
+    tree = [process, *(Identity.of(pid) for pid in descendants(process.pid))]
+    send(process, signal.SIGTERM)
+    deadline = time.monotonic() + patience_s
     while process.is_alive and time.monotonic() < deadline:
         time.sleep(0.1)
     for member in tree:
         if member.is_alive:
-            _send(member, signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
+            send(member, signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
     return True
 
 
-def _send(process: Identity, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(process.pid, number)
-
-
-def _descendants(pid: int) -> list[int]:
-    """Children, their children, and so on; empty where the system cannot be asked."""
-    found: list[int] = []
-    with contextlib.suppress(OSError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            for child in (task / "children").read_text().split():
-                found += [int(child), *_descendants(int(child))]
-    return found
-
-
-def _is_zombie(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
+def _wait_for_lock(job: Job, process: Identity, seconds: float) -> bool:
+    """Whether the process lives and holds the lock of the run, or of one of its seeds (`train --seeds`)."""
+    deadline = time.monotonic() + seconds
+    while process.is_alive:
+        folders = [job.folder, *job.folder.parent.glob(f"{job.name}-seed*")]
+        if any(holds_lock(process.pid, folder / LOCK_FILE) for folder in folders):
+            return True
+        if time.monotonic() >= deadline:
+            raise UserError(
+                f"process {process.pid} does not hold the lock of run '{job.name}', whatever the run's files say",
+                f"it may be somebody else's; if it is yours, end it yourself: kill {process.pid}",
+            )
+        time.sleep(0.1)
+    return False
 
 
 def _is_finished(folder: Path, steps: int) -> bool:

@@ -92,5 +92,5 @@ def distributions(run: Run) -> dict[str, Array]:
 def final_evaluation(run: Run) -> list[Evaluation]:
     """Measure the finished policy, and put the results into its model file."""
     reports = run.evaluate()
-    run.store.export("model.zip", pack_bundle(run.bundle()))
+    run.store.try_export("model.zip", pack_bundle(run.bundle()))
     return reports

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -28,10 +29,10 @@ from pvp_ml.run.learning import Learning, Rollouts
 from pvp_ml.run.placement import blueprint as blueprint
 from pvp_ml.run.placement import measure, open_shards
 from pvp_ml.run.resume import Start, differences, find_checkpoint, is_rewarded_otherwise, warm_start
-from pvp_ml.run.store.checkpoint import pack, read_extra, unpack
+from pvp_ml.run.store.checkpoint import believing, pack, read_extra, unpack
 from pvp_ml.run.store.disk_budget import is_within
 from pvp_ml.run.store.milestones import free_label, notes
-from pvp_ml.run.store.run_store import RunStore
+from pvp_ml.run.store.run_store import Checkpoint, RunStore
 from pvp_ml.run.tracking.match_metrics import MatchMetrics
 from pvp_ml.run.tracking.tracker import Point, Tracker
 from pvp_ml.selfplay.competition import Competition
@@ -81,6 +82,7 @@ class Run:
         self._lost = 0
         self._learn_seconds = 0.0
         self._saved_at = -1
+        self._owes_milestone = False  # the next state that is saved becomes one
         self._phase_since = 0
         self._rollouts_before = 0
         torch.set_num_threads(1)
@@ -112,6 +114,14 @@ class Run:
                     log.info("warm start left out %s", left)
                 self.learning.shards.refresh()
             return False
+        with believing(checkpoint.path):
+            extra = self._restore(checkpoint)
+        if extra.get("owes_milestone") and checkpoint.path.parent == self.store.checkpoints:
+            self._keep(checkpoint.path)  # the last session ended between the save and the milestone
+        return True
+
+    def _restore(self, checkpoint: Checkpoint) -> dict[str, Any]:
+        """Take over a checkpoint's state; returns what it holds besides trainees and matches."""
         extra = read_extra(checkpoint.files)
         if extra["phase"] != self.phase:
             if extra["phase"] >= max(1, len(self.whole.phases)):
@@ -133,7 +143,7 @@ class Run:
         self._phase_since = extra["phase_since"]
         self._last, self._saved_at = self._now(), progress.steps
         self._rollouts_before = progress.rollouts
-        return True
+        return extra
 
     # --- the steps of the loop --------------------------------------------------------------------------------------
 
@@ -170,8 +180,8 @@ class Run:
         except NonFiniteError as error:
             name = f"not-finite-{self.progress.steps}.json"
             facts = {**error.facts, "steps": self.progress.steps, "rollouts": self.progress.rollouts}
-            path = self.store.export(name, json.dumps(facts, indent=1, sort_keys=True).encode())
-            raise UserError(f"{error}; the weights are those before; diagnosis in '{path}'",
+            self.store.try_export(name, json.dumps(facts, indent=1, sort_keys=True).encode())
+            raise UserError(f"{error}; the weights are those before; diagnosis in '{self.store.path / name}'",
                             "go on from the newest checkpoint with a lower learning rate") from error  # fmt: skip
         self._learn_seconds = self._now() - before
         return metrics
@@ -230,7 +240,8 @@ class Run:
     def add_to_league(self) -> None:
         """The main policy joins the league, if anybody is going to meet it there."""
         if self.config.self_play.has_league:
-            self.competition.snapshot(self.bundle(), self.progress.steps, self._build)
+            with self.store.tolerating("league member"):
+                self.competition.snapshot(self.bundle(), self.progress.steps, self._build)
             self._last = self._now()  # testing the frozen opponent is not training time
 
     def evaluate(self, matches: int = 0) -> list[Evaluation]:
@@ -261,21 +272,35 @@ class Run:
             self._replace(lost)
             files = pack(self.learning, self.progress, self.seconds, self._extra())
         files["config.json"] = self.config.model_dump_json().encode()
-        if self.store.try_save(self.progress.steps, files, self.spec.game_digest):
-            self.store.try_export("model.zip", pack_bundle(self.bundle()))
-            self._saved_at = self.progress.steps
+        saved = self.store.try_save(self.progress.steps, files, self.spec.game_digest)
+        if saved is None:
+            return
+        self.store.try_export("model.zip", pack_bundle(self.bundle()))
+        self._saved_at = self.progress.steps
+        if self._owes_milestone:
+            self._keep(saved)
 
     def mark(self) -> None:
-        """Keep the whole state for ever, with what is known of it."""
+        """Keep the whole state for ever, with what is known of it; if it cannot be saved now, the next one that can."""
+        self._owes_milestone = True
         self.save()
+
+    def _keep(self, saved: Path) -> None:
+        """A saved checkpoint becomes a milestone, once. A full disk is a warning, three in a row stop the run."""
+        self._owes_milestone = not self.store.is_kept(saved)
+        if not self._owes_milestone:
+            return
         names = [phase.name for phase in self.whole.phases]
         label = free_label(self.store, names, self.phase, self.progress.steps)
         if not is_within(self.store.path, self.config.run.max_disk_gb, 0):
             log.warning("milestone '%s' is not kept: the run has all of run.max_disk_gb", label)
+            self._owes_milestone = False
             return
         phase = names[self.phase] if names else ""
         facts = notes(self.progress, self.seconds, phase, self.tracker.last, self.competition.league)
-        self.store.mark(label, notes=facts, model=pack_bundle(self.bundle()))
+        with self.store.tolerating("milestone"):
+            self.store.mark(label, saved, facts, pack_bundle(self.bundle()))
+            self._owes_milestone = False
 
     def finish(self) -> None:
         """Save what is not saved yet."""
@@ -331,6 +356,7 @@ class Run:
             "phase_since": self._phase_since,
             "results": {name: result.model_dump() for name, result in self.results.items()},
             "competition": self.competition.state(),
+            "owes_milestone": self._owes_milestone,
         }
 
     def _build(self, matches: int) -> VecGame | AsyncVecGame:
@@ -340,9 +366,10 @@ class Run:
         """Exploiters that found something join the league and start again from the main policy."""
         for name in self.competition.finished_hunts(self.progress.steps):
             label = f"{name}-{self.progress.steps}"
-            self.competition.join(self.bundle(name), label, "exploiter", self.progress.steps)
-            self.learning.restart(name, MAIN)
-            self.competition.restart_hunt(name, self.progress.steps)
+            with self.store.tolerating("league member"):  # an exploiter that cannot be kept goes on until it can
+                self.competition.join(self.bundle(name), label, "exploiter", self.progress.steps)
+                self.learning.restart(name, MAIN)
+                self.competition.restart_hunt(name, self.progress.steps)
 
     def _replace(self, lost: ShardLostError) -> None:
         self._lost += len(lost.ranks)

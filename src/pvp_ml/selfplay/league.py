@@ -8,10 +8,12 @@ each win makes the next step larger, and a few dozen wins at once would ban a me
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -31,7 +33,7 @@ FORM_MATCHES = 200.0
 class Entry:
     """One member. `key` names it in the payoff table; weights are found by `content_hash`."""
 
-    content_hash: str
+    content_hash: Annotated[str, msgspec.Meta(pattern="^[0-9A-Za-z_-]{1,64}$")]  # names a file
     name: str
     kind: Kind
     steps: int
@@ -230,25 +232,44 @@ class League:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> League:
-        """Read what `to_json` wrote."""
-        payoff = {a: {b: Score(*s) for b, s in row.items()} for a, row in data["payoff"].items()}
-        forms = (
-            {a: {b: Form(*f) for b, f in row.items()} for a, row in data["forms"].items()}
-            if "forms" in data
-            else {
-                a: {b: _form_of(score) for b, score in row.items()}
-                for a, row in payoff.items()  # older leagues
-            }
-        )
+        """Read what `to_json` wrote; refuses anything else, because a league is a file in a run folder."""
+        try:
+            saved = msgspec.convert(data, _Saved)
+        except msgspec.ValidationError as error:
+            raise UserError(f"this is not a league: {error}", "go on from another checkpoint") from error
+        numbers = [n for pair in saved.ratings.values() for n in pair] + [m.quality for m in saved.members]
+        numbers += [n for row in (saved.forms or {}).values() for pair in row.values() for n in pair]
+        if not all(math.isfinite(n) and abs(n) < 1e9 for n in (*numbers, saved.learning_rate)):
+            raise UserError("this is not a league: a rating or quality is not finite", "go on from another checkpoint")
+        payoff = {a: {b: Score(*s) for b, s in row.items()} for a, row in saved.payoff.items()}
+        if saved.forms is None:  # older leagues
+            forms = {a: {b: _form_of(score) for b, score in row.items()} for a, row in payoff.items()}
+        else:
+            forms = {a: {b: Form(*f) for b, f in row.items()} for a, row in saved.forms.items()}
         return cls(
-            size=data["size"],
-            learning_rate=data["learning_rate"],
-            members=[Entry(**member) for member in data["members"]],
+            size=saved.size,
+            learning_rate=saved.learning_rate,
+            members=saved.members,
             payoff=payoff,
-            ratings={key: Belief(*belief) for key, belief in data["ratings"].items()},
-            rating_system=data.get("rating_system", "openskill"),  # older leagues had no choice
+            ratings={key: Belief(*belief) for key, belief in saved.ratings.items()},
+            rating_system=saved.rating_system,
             forms=forms,
         )
+
+
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class _Saved(msgspec.Struct, forbid_unknown_fields=True):
+    """The shape of a league's JSON."""
+
+    size: _Count
+    learning_rate: float
+    members: list[Entry]
+    payoff: dict[str, dict[str, tuple[_Count, _Count, _Count]]]
+    ratings: dict[str, tuple[float, float]]
+    rating_system: RatingSystem = "openskill"  # older leagues had no choice
+    forms: dict[str, dict[str, tuple[float, float]]] | None = None
 
 
 def _form_of(score: Score) -> Form:

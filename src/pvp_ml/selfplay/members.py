@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from pathlib import Path
 
-from pvp_ml.errors import UserError
+from pvp_ml.errors import SaveError, UserError
 from pvp_ml.model.actor import Actor
 from pvp_ml.model.bundle import Bundle, pack_bundle, read_bundle
 from pvp_ml.spec import Interface
@@ -27,10 +29,21 @@ class MemberFolder:
             raise UserError(f"model {bundle.content_hash[:12]} was made for another game or version", "train it anew")
         target = self.file(bundle.content_hash)
         if not target.exists():
-            self.path.mkdir(parents=True, exist_ok=True)
             aside = target.with_suffix(".tmp")
-            aside.write_bytes(pack_bundle(bundle))
-            aside.replace(target)
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+                with aside.open("wb") as file:
+                    file.write(pack_bundle(bundle))
+                    file.flush()
+                    os.fsync(file.fileno())
+                aside.replace(target)
+            except OSError as error:
+                with contextlib.suppress(OSError):
+                    aside.unlink(missing_ok=True)
+                raise SaveError(
+                    f"cannot keep league member {bundle.content_hash[:12]}: {error.strerror or error}",
+                    "free disk space; the league goes on without it",
+                ) from error
         return bundle.content_hash
 
     def read(self, content_hash: str) -> Bundle:

@@ -131,7 +131,7 @@ class Engine:
             self._is_scheduled = True
             self._schedule(self._flush)
 
-    def error(self, error: WireError, request_id: str | int | None = None) -> bytes:
+    def error(self, error: WireError, request_id: str | float | None = None) -> bytes:
         """The encoded error, counted."""
         self.metrics.errors[error.code] += 1
         return encode_error(error.code, error.message, request_id)

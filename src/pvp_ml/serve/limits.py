@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 from dataclasses import dataclass
 
 from pvp_ml.errors import UserError
+
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(:(?P<port>\d{1,5}))?", re.ASCII)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,30}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Sizes in bytes, times in seconds."""
 
-    connections: int = 256
+    connections: int = 256  # of the line port
+    side_connections: int = 128  # of the side port, which has places of its own
     message_bytes: int = 1 << 20
     in_flight: int = 64  # requests of one connection that wait for their answer; more are left in its socket
     line_s: float = 10.0  # from the first byte of a message to its last
@@ -35,6 +40,20 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def host_name(text: str) -> str | None:
+    """The name in a Host header, without port; None when it is none. An address in brackets stays in them."""
+    found = _HOST.fullmatch(text)
+    if found is None or (found["port"] and int(found["port"]) > 65535):
+        return None
+    return found["name"]
+
+
+def is_origin(text: str) -> bool:
+    """Whether an Origin header is well-formed: `null`, or scheme, host (which files have not) and perhaps port."""
+    scheme, mark, rest = text.partition("://")
+    return text == "null" or bool(mark and _SCHEME.fullmatch(scheme) and (not rest or host_name(rest)))
 
 
 def check_exposure(host: str, token: str) -> None:

@@ -15,15 +15,18 @@ from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.model.bundle import model_name, read_bundle
 from pvp_ml.serve.engine import Engine
+from pvp_ml.serve.http_link import READ_BYTES
 from pvp_ml.serve.limits import Limits, check_exposure, is_loopback
 from pvp_ml.serve.models import PluginModel, PolicyModel
 from pvp_ml.serve.runtimes import NUMPY, RuntimeType
-from pvp_ml.serve.transports.http import MAX_HEAD_BYTES, HttpSide
+from pvp_ml.serve.transports.http import HttpSide
 from pvp_ml.serve.transports.tcp import Gate, LineConnection
 
 log = logging.getLogger(__name__)
 
 SWEEP_S = 1.0
+DRAIN_S = 3.0
+"""How long the end waits for requests that were accepted."""
 DEFAULT_PORT = 9999
 
 
@@ -65,11 +68,17 @@ class LoadedModels:
         return found
 
     def load(self) -> None:
-        """Load everything once; a file that cannot be read is an error here, before anybody is served."""
+        """Load everything once. A file that was named and cannot be read is an error, one of a folder is left out."""
         if self._config.models_dir is not None and not self._config.models_dir.is_dir():
             raise UserError(f"there is no folder '{self._config.models_dir}'", "see --models-dir")
+        asked = {model_name(path) for path in self._config.models}
         for name, path in self.paths().items():
-            self._put(name, path, _stamp(path), self._make(name, path))
+            try:
+                self._put(name, path, _stamp(path), self._make(name, path))
+            except UserError as error:
+                if name in asked:
+                    raise
+                log.warning("'%s' cannot be used and is left out: %s", name, error)
         for name in self._config.plugins:
             self._engine.put(self._plugin(name))
         if not self._engine.models:
@@ -89,9 +98,10 @@ class LoadedModels:
             try:
                 self._put(name, path, stamp, await asyncio.to_thread(self._make, name, path))
                 log.warning("loaded '%s' again", name)
-            except UserError as error:
+            except Exception as error:  # whatever is wrong with one file, the others are served and looked after
                 self._seen[name] = (path, *stamp)
-                log.warning("'%s' has changed but cannot be used, serving the old one: %s", name, error)
+                told = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+                log.warning("'%s' has changed but cannot be used, serving the old one: %s", name, told)
         for name in [name for name in self._seen if name not in paths]:
             del self._seen[name]
             self._engine.remove(name)
@@ -136,6 +146,7 @@ class Server:
         self._config = config
         self._servers: list[asyncio.Server] = []
         self._sweeper: asyncio.Task[None] | None = None
+        self._side: HttpSide | None = None
         self.gate = Gate(config.limits, config.token)
         self.engine: Engine | None = None
         self.ports: tuple[int, int | None] = (0, None)
@@ -155,11 +166,11 @@ class Server:
         self._servers.append(line)
         side_port: int | None = None
         if config.side_port is not None:
-            side = HttpSide(engine, self.gate, is_loopback(config.host), config.origins)
+            side = self._side = HttpSide(engine, self.gate, is_loopback(config.host), config.origins)
             port = config.side_port
             try:
                 http = await _listen(
-                    lambda: asyncio.start_server(side.handle, config.host, port, limit=MAX_HEAD_BYTES),
+                    lambda: asyncio.start_server(side.handle, config.host, port, limit=READ_BYTES),
                     config.host,
                     port,
                 )
@@ -173,7 +184,7 @@ class Server:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Stop listening, say goodbye."""
+        """Stop listening, answer what was accepted within DRAIN_S, say goodbye."""
         if self._sweeper is not None:
             self._sweeper.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -181,32 +192,42 @@ class Server:
         for server in self._servers:
             server.close()
         for connection in list(self.gate.open):
-            if isinstance(connection, LineConnection):
-                connection.close()
+            connection.stop_reading()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_S):
+                while any(c.owes for c in self.gate.open) or (self._side is not None and self._side.busy):
+                    await asyncio.sleep(0.005)
+        for connection in list(self.gate.open):
+            connection.close()
+        if self._side is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(DRAIN_S):
+                    await self._side.end()
         await asyncio.sleep(0)
 
     async def _sweep(self, shelf: LoadedModels, clock: Callable[[], float]) -> None:
+        """Look after clients and files for ever: a round that fails is told and the next one is tried."""
         next_reload = clock() + self._config.reload_s
         while True:
             await asyncio.sleep(SWEEP_S)
             now = clock()
-            for connection in list(self.gate.open):
-                if isinstance(connection, LineConnection):
+            try:
+                for connection in list(self.gate.open):
                     connection.close_if_late(now)
-            if self._config.reload_s and now >= next_reload:
-                next_reload = now + self._config.reload_s
-                try:
+                if self._config.reload_s and now >= next_reload:
+                    next_reload = now + self._config.reload_s
                     await shelf.refresh()
-                except OSError as error:
-                    log.warning("cannot look for changed models: %s", error)
+            except Exception:
+                log.exception("looking after clients and models failed; trying again")
 
 
 async def _listen(open_server: Callable[[], object], host: str, port: int) -> asyncio.Server:
     try:
         server = await open_server()  # type: ignore[misc]
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         raise UserError(
-            f"cannot listen on {host} port {port}: {error.strerror or error}", "stop the other program or choose --port"
+            f"cannot listen on {host} port {port}: {getattr(error, 'strerror', None) or error}",
+            "stop the other program or choose --port",
         ) from error
     assert isinstance(server, asyncio.Server)
     return server

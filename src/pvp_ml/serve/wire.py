@@ -82,19 +82,39 @@ def decode_request(line: bytes | bytearray | memoryview) -> Request:
     return request
 
 
-_ID = re.compile(rb'"id"\s*:\s*("[^"\\]{0,128}"|-?\d{1,18})')
+class _Named(msgspec.Struct):
+    """A request of which only the id matters."""
+
+    id: str | int | float | None = None
 
 
-def find_id(line: bytes | bytearray | memoryview) -> RequestId:
-    """The id of a line that could not be read, so that its error can be matched; a guess, but a harmless one."""
+_named = msgspec.json.Decoder(_Named)
+_ID = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,128}"|-?\d{1,20}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?)(?=\s*[,}])')
+
+
+def find_id(line: bytes | bytearray | memoryview) -> RequestId | float:
+    """The id of a request that is answered with an error, so that the error can be matched.
+
+    Read from the line if that is JSON at all; otherwise searched for near its ends, which is a guess but harmless.
+    """
+    try:
+        return _echoed(_named.decode(line).id)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
     found = _ID.search(bytes(line[:4096])) or _ID.search(bytes(line[-4096:]))
     if found is None:
         return None
     try:
-        decoded: RequestId = msgspec.json.decode(found[1], type=str | int)
+        return _echoed(msgspec.json.decode(found[1], type=str | int | float))
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    return decoded
+
+
+def _echoed(found: str | float | None) -> RequestId | float:
+    """The id, if it can be sent back."""
+    if isinstance(found, str):
+        return found if len(found) <= MAX_ID_CHARS else None
+    return found if found is None or -(1 << 63) <= found < 1 << 64 else None
 
 
 def encode_request(request: Request) -> bytes:
@@ -114,11 +134,11 @@ def encode_action(action: list[int], request_id: RequestId = None) -> bytes:
     return line + b"\n" if request_id is None else _with_id(line, request_id)
 
 
-def encode_error(code: ErrorCode, message: str, request_id: RequestId = None) -> bytes:
+def encode_error(code: ErrorCode, message: str, request_id: RequestId | float = None) -> bytes:
     """`{"error": {"code": …, "message": …}}`."""
     line = _encoder.encode({"error": {"code": code, "message": message}})
     return line + b"\n" if request_id is None else _with_id(line, request_id)
 
 
-def _with_id(line: bytes, request_id: RequestId) -> bytes:
+def _with_id(line: bytes, request_id: RequestId | float) -> bytes:
     return line[:-1] + b',"id":' + _encoder.encode(request_id) + b"}\n"

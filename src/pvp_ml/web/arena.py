@@ -61,6 +61,7 @@ class Arena:
             self.spec.scenario(config.scenario)
         self.contestants = Contestants(self.kind, working_directory, config.against, config.greedy)
         self.rooms: dict[str, Room] = {}
+        self.watch_key: Callable[[str], str] = lambda room: ""  # what a share link carries beside the room
         self._clock, self._now = clock, now
 
     def warm_up(self) -> None:
@@ -130,6 +131,7 @@ class Arena:
         names = _told_apart([self.contestants.find(name).name for name in seats])
         facts = {"game": spec.name, "scenario": scenario, "seed": seed, "settings": start.settings, "seats": seats}
         room = Room(match, Seating(names, facts), start.tick_ms, start.paused, self._clock, self._keep)
+        facts["watch"] = self.watch_key(room.id)
         self.rooms[room.id] = room
         return room
 

@@ -30,8 +30,9 @@ class Connection:
 class Page:
     """What one connection is doing: nothing, playing, or looking on."""
 
-    def __init__(self, arena: Arena, connection: Connection) -> None:
+    def __init__(self, arena: Arena, connection: Connection, only_room: str = "") -> None:
         self._arena = arena
+        self._only_room = only_room  # a guest with a share link looks on there, and does nothing else
         self._connection = connection
         self._room: Room | None = None
 
@@ -47,6 +48,9 @@ class Page:
         self._connection.push(encode("refused", message=words))
 
     def _act(self, message: Message) -> None:
+        is_guest_watching = isinstance(message, Watch) and message.room == self._only_room
+        if self._only_room and not is_guest_watching:
+            raise UserError("this link is for looking on", "ask whoever runs the arena for the token")
         if isinstance(message, Start):
             room = self._arena.open(message)
             self._sit(room, room.key)

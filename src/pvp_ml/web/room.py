@@ -63,7 +63,7 @@ class Room:
         self.orders = match.orders
         self.tick_ms, self.is_paused = tick_ms, is_paused
         self.starter: Listener | None = None
-        self.left_at: float | None = None
+        self.left_at: float | None = clock()  # nobody has come yet
         self.timing: deque[Timing] = deque(maxlen=1000)
         self._clock = clock
         self._on_end = on_end
@@ -108,7 +108,7 @@ class Room:
         self._tell_audience()
 
     def is_abandoned(self, now: float) -> bool:
-        """Whether the starter has been away for too long."""
+        """Whether the starter has been away for too long, or never came."""
         return self.left_at is not None and now - self.left_at > ABSENT_S
 
     def _tell_audience(self) -> None:

@@ -27,11 +27,13 @@ from pvp_ml.errors import UserError
 from pvp_ml.web.arena import MAX_REPLAY_BYTES, Arena
 from pvp_ml.web.guard import Allowance, Guard, ServerConfig
 from pvp_ml.web.messages import MAX_MESSAGE_BYTES
+from pvp_ml.web.newcomers import http_protocol
 from pvp_ml.web.page import Connection, Page
 
 STATIC = Path(__file__).parent / "static"
 SWEEP_S = 5.0
 _PAGE_FILES = frozenset({".js", ".css", ".svg", ".png", ".jpg", ".webp", ".woff2", ".json"})
+BODY_S = 30.0
 _TRANSPORT = "pvp_ml.transport"
 _HEADERS = (
     (b"content-security-policy", b"default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'"),
@@ -58,6 +60,7 @@ class Site:
         self._config = config
         self._guard = Guard(config)
         self._open = 0
+        arena.watch_key = self._guard.watch_key
         self._analysis = asyncio.Semaphore(1)  # one replay at a time: it is a second of arithmetic
 
     def app(self) -> ASGIApp:
@@ -115,10 +118,14 @@ class Site:
     async def _frames(self, request: Request) -> Response:
         """A replay file in, its frames out."""
         body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > MAX_REPLAY_BYTES:
-                return _refusal(413, f"a replay may have {MAX_REPLAY_BYTES} bytes")
+        try:
+            async with asyncio.timeout(BODY_S):
+                async for part in request.stream():
+                    body += part
+                    if len(body) > MAX_REPLAY_BYTES:
+                        return _refusal(413, f"a replay may have {MAX_REPLAY_BYTES} bytes")
+        except TimeoutError:
+            return _refusal(408, f"the replay did not arrive within {BODY_S:.0f} s")
         analyst = request.query_params.get("analyst", "")
         try:
             async with self._analysis:
@@ -129,14 +136,16 @@ class Site:
     # the socket ------------------------------------------------------------------------------------------------------
 
     async def _socket(self, websocket: WebSocket) -> None:
-        trouble = self._guard.trouble(websocket.headers, websocket.query_params.get("token", ""))
+        token = websocket.query_params.get("token", "")
+        room = self._guard.watched_room(token)
+        trouble = self._guard.trouble(websocket.headers, token, needs_token=not room)
         if trouble or self._open >= self._config.connections:
             await websocket.close(1008, trouble or "too many connections")
             return
         await websocket.accept()
         connection = Connection(websocket.scope["extensions"][_TRANSPORT], self._config.unsent_bytes)
         self._open += 1
-        page = Page(self.arena, connection)
+        page = Page(self.arena, connection, only_room=room)
         try:
             await self._listen(websocket, page)
         except WebSocketDisconnect:
@@ -181,15 +190,18 @@ class _Headers:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        needs_token = scope["path"].startswith("/api/")
-        trouble = self._guard.trouble(Headers(scope=scope), needs_token=needs_token)
+        headers = Headers(scope=scope)
+        looks_on = scope["path"] == "/api/arena" and self._guard.watched_room(self._guard.told(headers))
+        needs_token = scope["path"].startswith("/api/") and not looks_on
+        trouble = self._guard.trouble(headers, needs_token=needs_token)
+        status = 400 if self._guard.is_malformed(headers) else 403
 
         async def strict(message: Any) -> None:
             if message["type"] == "http.response.start":
                 message = {**message, "headers": [*message.get("headers", ()), *_HEADERS]}
             await send(message)
 
-        app: ASGIApp = PlainTextResponse(f"{trouble}\n", 403) if trouble else self._app
+        app: ASGIApp = PlainTextResponse(f"{trouble}\n", status) if trouble else self._app
         await app(scope, receive, strict)
 
 
@@ -209,6 +221,7 @@ async def serve_until(
     listening = _listen(config)
     told = uvicorn.Config(
         site.app(),
+        http=http_protocol(config.head_s, config.newcomers),
         ws=_Protocol,
         ws_max_size=MAX_MESSAGE_BYTES,
         ws_per_message_deflate=False,
@@ -233,8 +246,8 @@ def _listen(config: ServerConfig) -> socket.socket:
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
     try:
         return socket.create_server((config.host, config.port), family=family, backlog=256)
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         raise UserError(
-            f"cannot listen on {config.host} port {config.port}: {error.strerror or error}",
+            f"cannot listen on {config.host} port {config.port}: {getattr(error, 'strerror', None) or error}",
             "stop the other program or choose --port",
         ) from error

@@ -174,5 +174,6 @@ GAME = GameType(
     spec=_spec,
     build=lambda config, matches: GymnasiumGame(_spec(config), config, matches),
     status="tested",
+    imports_by_name=True,
     tooling=Tooling(doctor=_doctor),
 )

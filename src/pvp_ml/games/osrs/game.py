@@ -19,6 +19,7 @@ from pvp_ml.games.osrs.kernels import batch as batch_kernels
 from pvp_ml.games.osrs.kernels import reset as reset_kernels
 from pvp_ml.games.osrs.kernels import tick as tick_kernels
 from pvp_ml.games.osrs.kernels.dice import keys_of
+from pvp_ml.games.osrs.ranges import check_state
 from pvp_ml.games.osrs.show import view
 from pvp_ml.match import LOSS, RESTING, TIE, WIN, Bot, IntArray, MatchPlan, StepBuffers
 from pvp_ml.spec import GameSpec
@@ -206,16 +207,30 @@ class OsrsGame:
                 raise UserError(f"snapshot of another game: {key} is {head.get(key)}, here {value}"[:300])
         if len(body) != sum(array.nbytes for array in self._arrays()):
             raise UserError(f"snapshot of game '{self.spec.name}' is cut short: {len(body)} bytes of state")
-        serials = np.array(head["serials"], np.int64)
-        scenarios = np.array(head["scenarios"], np.int64)
-        queue = [_Queued(*plan) for plan in head["queue"]]
-        start = 0
+        serials = np.array(_whole_numbers(head["serials"], "serials", self.matches, RESTING, 1 << 62), np.int64)
+        last = len(self.spec.scenarios) - 1
+        scenarios = np.array(_whole_numbers(head["scenarios"], "scenarios", self.matches, 0, last), np.int64)
+        if not isinstance(head["queue"], list):
+            raise UserError("the snapshot's queue is not a list")
+        queue = [self._queued(plan) for plan in head["queue"]]
+        parts, start = [], 0
         for array in self._arrays():
-            part = np.frombuffer(body, array.dtype, array.size, start).reshape(array.shape)
-            array[...] = part
+            parts.append(np.frombuffer(body, array.dtype, array.size, start).reshape(array.shape))
             start += array.nbytes
+        check_state(*parts)
+        for array, part in zip(self._arrays(), parts, strict=True):
+            array[...] = part
         self.serials[:], self._scenarios[:] = serials, scenarios
         self._queue = deque(queue)
+
+    def _queued(self, told: Any) -> _Queued:
+        if not isinstance(told, list) or len(told) != 5:
+            raise UserError("the snapshot's queue holds something that is no plan")
+        last = max(BOT_CODES.values())
+        limits = ((0, 1 << 62), (0, (1 << 64) - 1), (0, len(self.spec.scenarios) - 1), (0, last), (0, last))
+        for number, (least, most) in zip(told, limits, strict=True):
+            _whole_numbers([number], "queue", 1, least, most)
+        return _Queued(*told)
 
     def view(self, match: int) -> dict[str, Any]:
         """One row's fight for people, as JSON."""
@@ -259,13 +274,20 @@ def template(config: FightConfig, overrides: dict[str, Any], dharok: bool) -> In
     return row
 
 
+def _whole_numbers(told: Any, what: str, count: int, least: int, most: int) -> list[int]:
+    """The list, if it holds so many whole numbers of that range."""
+    if isinstance(told, list) and len(told) == count and all(type(n) is int and least <= n <= most for n in told):
+        return told
+    raise UserError(f"the snapshot's {what} are not {count} whole numbers from {least} to {most}")
+
+
 def _read_snapshot(data: bytes) -> tuple[dict[str, Any], bytes]:
     head, newline, body = data[len(MAGIC) :].partition(b"\n")
     if not data.startswith(MAGIC) or not newline:
         raise UserError("these bytes are not a snapshot of an OSRS fight")
     try:
         told = json.loads(head)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"the snapshot's head is not JSON: {str(error)[:120]}") from error
     keys = {"digest", "matches", "columns", "serials", "scenarios", "queue"}
     if not isinstance(told, dict) or set(told) != keys:

@@ -74,10 +74,13 @@ _SHAPES = (
     *_UNARY,
 )
 
+_DIGITS = 308
+"""A float has no digits beyond these."""
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": lambda *values: reduce(np.minimum, values),
     "max": lambda *values: reduce(np.maximum, values),
-    "round": lambda value, digits=0.0: np.round(value, int(digits)),
+    "round": lambda value, digits=0.0: np.round(value, int(np.clip(np.nan_to_num(digits), -_DIGITS, _DIGITS))),
     "abs": np.abs,
     "sin": np.sin,
     "cos": np.cos,

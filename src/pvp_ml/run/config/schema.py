@@ -26,6 +26,7 @@ from pvp_ml.run.config.presets import SUFFIXES, KeyPath, Layer, load_preset
 from pvp_ml.run.config.validate import Section, read_settings
 from pvp_ml.run.machine import auto_batch, auto_matches, cores, free_bytes
 from pvp_ml.run.tracking.live_view import View
+from pvp_ml.run.trust import require_flags
 from pvp_ml.selfplay.matchmaking import SelfPlayConfig
 from pvp_ml.spec import GameSpec, RewardTerm
 
@@ -250,6 +251,7 @@ def load_config(preset: str, flags: Sequence[str], working_directory: Path) -> C
 
 def _merged(flags: Layer, preset: Layer, game: GameType) -> Layer:
     """Flags over the preset; options of the ancestors and `auto` become what they mean."""
+    require_flags(preset)
     whole = flags.over(preset)
 
     def settings() -> GameConfig:
@@ -259,7 +261,9 @@ def _merged(flags: Layer, preset: Layer, game: GameType) -> Layer:
     def describe() -> GameSpec:
         return game.spec(settings())
 
-    layer = translated(flags, whole, describe).over(translated(preset, whole, describe))
+    below = translated(preset, whole, describe)
+    require_flags(below)
+    layer = translated(flags, whole, describe).over(below)
     env, ppo = layer.section("env"), layer.section("ppo")
     steps = ppo.get("n_steps", PpoConfig().n_steps)
     if env.get("matches") == "auto":

@@ -23,11 +23,13 @@ class YamlError(UserError, ValueError):
 class _Loader(yaml.SafeLoader):
     """SafeLoader with the scalars of YAML 1.2, which refuses a key that occurs twice.
 
-    `3e-4` is a number, `off` and `no` are words, and a date is the text that somebody wrote.
+    `3e-4` is a number, `off` and `no` are words, and a date or `1:30` is the text that somebody wrote; `010` is ten.
     """
 
     yaml_implicit_resolvers = {  # noqa: RUF012
-        first: [(tag, pattern) for tag, pattern in entries if not tag.endswith((":bool", ":timestamp"))]
+        first: [
+            (tag, pattern) for tag, pattern in entries if not tag.endswith((":bool", ":timestamp", ":int", ":float"))
+        ]
         for first, entries in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
@@ -47,9 +49,27 @@ _Loader.add_implicit_resolver(
 )
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)[eE][-+]?\d+$"),
+    re.compile(
+        r"^(?:[-+]?(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)[eE][-+]?\d+|[-+]?(?:\d[\d_]*\.[\d_]*|\.\d[\d_]*)"
+        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$",
+        re.ASCII,
+    ),
     list("-+0123456789."),
 )
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int",
+    re.compile(r"^(?:[-+]?\d[\d_]*|0o[0-7]+|0x[0-9A-Fa-f_]+|0b[01_]+)$", re.ASCII),
+    list("-+0123456789"),
+)
+
+
+def _whole_number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
+    """Hexadecimal, octal and binary by their prefix, everything else in base ten."""
+    text = loader.construct_scalar(node).replace("_", "")
+    return int(text, 0) if text[:2] in ("0x", "0o", "0b") else int(text)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _whole_number)
 
 
 def read_yaml(text: str | bytes) -> Any:

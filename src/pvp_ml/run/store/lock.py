@@ -11,17 +11,23 @@ import json
 import logging
 import os
 import socket
+import stat
 import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from pvp_ml.errors import UserError
+from pvp_ml.model.strict_json import JsonError, parse_json
+from pvp_ml.run.processes import command_line
+from pvp_ml.run.processes import start_time as start_time
 
 log = logging.getLogger(__name__)
 
 _BUSY = {errno.EACCES, errno.EAGAIN, errno.EDEADLK, errno.EWOULDBLOCK}
-_MAX_BYTES = 4096
+LOCK_FILE = "lock"
+_MAX_BYTES = 1 << 20
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _LOCKED_BYTE = 1 << 30  # Windows locks are mandatory: lock a byte far behind the text, so that the text stays readable
 
 
@@ -40,7 +46,7 @@ class RunLock:
     def __enter__(self) -> Self:
         """Take the lock or raise RunLockedError with pid and host of the holder."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        self._file = _open(self._path)
         try:
             holder = _holder(os.read(self._file, _MAX_BYTES))
             if not _try_lock(self._file, holder):
@@ -69,38 +75,50 @@ class RunLock:
 
     def _describe(self) -> None:
         pid = os.getpid()
-        text = json.dumps({"pid": pid, "host": socket.gethostname(), "start": start_time(pid), "since": self._now_s})
+        who = {"pid": pid, "host": socket.gethostname(), "start": start_time(pid), "since": self._now_s}
+        text = json.dumps({**who, "command": list(command_line(pid))})
         os.ftruncate(self._file, 0)
         os.lseek(self._file, 0, os.SEEK_SET)
         os.write(self._file, text.encode())
         os.fsync(self._file)
 
 
-def start_time(pid: int) -> str:
-    """When that process started, as the kernel counts it since which start of the machine; empty where that cannot be
-    asked or there is none.
-    """
+def read_record(path: Path) -> dict[str, Any]:
+    """The JSON object in a small file of a run folder; empty for anything else. Never waits, follows no link."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        file = os.open(path, os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0))
     except OSError:
-        return ""
-    return f"{stat.rpartition(')')[2].split()[19]}@{_boot()}"
+        return {}
+    try:
+        return parse_json(os.read(file, _MAX_BYTES), path.name) if stat.S_ISREG(os.fstat(file).st_mode) else {}
+    except (OSError, JsonError):
+        return {}
+    finally:
+        os.close(file)
 
 
-def _boot() -> str:
-    """The name that the kernel gave itself when the machine started."""
+def _open(path: Path) -> int:
+    """Open or create the lock file itself: what a link points to belongs to somebody else."""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()[:8]
-    except OSError:
-        return ""
+        file = os.open(path, os.O_RDWR | os.O_CREAT | _NO_FOLLOW, 0o644)
+    except OSError as error:
+        what = "is a link" if path.is_symlink() else "is not a plain file" if path.is_dir() else str(error.strerror)
+        raise UserError(f"lock '{path}' {what}", "look at who put it there, and delete it") from error
+    told = os.fstat(file)
+    if stat.S_ISREG(told.st_mode) and told.st_nlink == 1:
+        return file
+    os.close(file)
+    what = "is a link: its file has another name" if stat.S_ISREG(told.st_mode) else "is not a plain file"
+    raise UserError(f"lock '{path}' {what}", "look at who put it there, and delete it")
 
 
 def _holder(data: bytes) -> dict[str, Any]:
     try:
-        record = json.loads(data)
-    except ValueError:
+        record = parse_json(data, "lock", _MAX_BYTES)
+    except JsonError:
         return {}
-    return record if isinstance(record, dict) and {"pid", "host", "start"} <= set(record) else {}
+    is_whole = type(record.get("pid")) is int and all(type(record.get(key)) is str for key in ("host", "start"))
+    return record if is_whole else {}
 
 
 def _try_lock(file: int, holder: dict[str, Any]) -> bool:
@@ -128,4 +146,4 @@ def _is_running(holder: dict[str, Any]) -> bool:
         return False
     if holder["host"] != socket.gethostname():
         return True
-    return bool(holder["start"]) and start_time(int(holder["pid"])) == holder["start"]
+    return bool(holder["start"]) and start_time(holder["pid"]) == holder["start"]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, visible
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.run.store.run_store import NOTES, RunStore
 from pvp_ml.selfplay.league import League
 
 NOTED = ("match/reward", "ppo/entropy", "ppo/approx_kl", "eval/win_rate")
 TRIES = 3
+_UNUSABLE = re.compile(r"[^A-Za-z0-9._-]")
 
 
 def milestone_label(steps: int) -> str:
@@ -22,10 +25,11 @@ def milestone_label(steps: int) -> str:
 
 
 def free_label(store: RunStore, phases: list[str], phase: int, steps: int) -> str:
-    """`Phase1-BallTouching/025M`, or the exact count of steps where that name is taken."""
-    group = f"Phase{phase + 1}-{phases[phase]}/" if phases else ""
-    label = group + milestone_label(steps)
-    return f"{group}{steps}" if label in store.milestone_names() else label
+    """`Phase1-BallTouching/025M`; where that is taken the exact count of steps, then that with -2, -3, and so on."""
+    group = f"Phase{phase + 1}-{_UNUSABLE.sub('-', phases[phase])[:60]}/" if phases else ""
+    taken, exact = set(store.milestone_names()), f"{group}{steps}"
+    names = itertools.chain((group + milestone_label(steps), exact), (f"{exact}-{n}" for n in itertools.count(2)))
+    return next(name for name in names if name not in taken)
 
 
 def notes(progress: Progress, seconds: float, phase: str, last: Mapping[str, float], league: League) -> dict[str, Any]:
@@ -46,7 +50,7 @@ def pick_milestone(store: RunStore, ask: Callable[[str], str], tell: Callable[[s
     if not labels:
         raise UserError(f"run '{store.path.name}' has no milestones", "set --milestone-every, or go on without one")
     for number, label in enumerate(labels, 1):
-        tell(f"{number:3d}  {label:32s} {_described(store, label)}")
+        tell(visible(f"{number:3d}  {label:32s} {_described(store, label)}"))
     for _ in range(TRIES):
         answer = ask(f"continue from which milestone? [1–{len(labels)}, {len(labels)}] ").strip() or str(len(labels))
         if answer in labels:

@@ -17,11 +17,15 @@ import json
 import logging
 import os
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
+
+from pvp_ml.errors import SaveError as SaveError
 from pvp_ml.errors import UserError
 from pvp_ml.run.store.disk import Disk
 from pvp_ml.run.store.lock import RunLock
@@ -37,10 +41,6 @@ _MAX_MANIFEST_BYTES = 1 << 20
 _FOLDER = re.compile(r"ckpt-(\d{6,12})-(\d{1,18})")
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _RESERVED = {"all", "con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))}
-
-
-class SaveError(UserError):
-    """A checkpoint could not be written; everything that was there before is still there."""
 
 
 class DamagedCheckpointError(UserError):
@@ -87,7 +87,7 @@ class RunStore:
         self.logs = self.path / "logs"
         self._keep = keep
         self._disk = disk or Disk()
-        self._failed_saves = 0
+        self._failures: Counter[str] = Counter()
 
     def create(self) -> None:
         """Make the folders; harmless when they exist."""
@@ -137,18 +137,24 @@ class RunStore:
             ) from error
         return final
 
-    def try_save(self, step: int, files: Mapping[str, bytes], spec_digest: str = "") -> bool:
+    def try_save(self, step: int, files: Mapping[str, bytes], spec_digest: str = "") -> Path | None:
         """Like `save`, but a failure is a warning, so that training goes on; the third in a row raises SaveError."""
+        with self.tolerating("checkpoint"):
+            return self.save(step, files, spec_digest)
+        return None
+
+    @contextlib.contextmanager
+    def tolerating(self, what: str) -> Iterator[None]:
+        """A write that may fail: a SaveError inside becomes a warning, unless it is the third of its kind in a row."""
         try:
-            self.save(step, files, spec_digest)
+            yield
         except SaveError as error:
-            self._failed_saves += 1
-            if self._failed_saves >= MAX_FAILED_SAVES:
+            self._failures[what] += 1
+            if self._failures[what] >= MAX_FAILED_SAVES:
                 raise
-            log.warning("%s (failure %d of %d)", error, self._failed_saves, MAX_FAILED_SAVES)
-            return False
-        self._failed_saves = 0
-        return True
+            log.warning("%s (failure %d of %d)", error, self._failures[what], MAX_FAILED_SAVES)
+        else:
+            self._failures[what] = 0
 
     def latest(self) -> Checkpoint | None:
         """The newest checkpoint that verifies; each one that was passed over is named in the log with its damage."""
@@ -183,9 +189,13 @@ class RunStore:
             self._disk.make_folder(aside)
             for name in (*found.files, MANIFEST):
                 self._disk.link(found.path / name, aside / name)
-            os.close(self._disk.write(aside / NOTES, json.dumps(dict(notes or {}), indent=1).encode()))
-            if model:
-                os.close(self._disk.write(aside / "model.zip", model))
+            texts = {NOTES: json.dumps(dict(notes or {}), indent=1).encode()}
+            for name, data in (texts | ({"model.zip": model} if model else {})).items():
+                file = self._disk.write(aside / name, data)
+                try:
+                    self._disk.sync(file)
+                finally:
+                    os.close(file)
             self._disk.sync_folder(aside)
             self._disk.rename(aside, target)
             self._disk.sync_folder(target.parent)
@@ -195,6 +205,11 @@ class RunStore:
                 f"cannot write milestone '{label}': {error.strerror or error}", "free disk space"
             ) from error
         return target
+
+    def is_kept(self, checkpoint: Path) -> bool:
+        """Whether a milestone holds exactly what this checkpoint folder holds."""
+        wanted = (checkpoint / MANIFEST).read_bytes()
+        return any((self.milestones / label / MANIFEST).read_bytes() == wanted for label in self.milestone_names())
 
     def milestone_names(self) -> list[str]:
         """Labels, oldest first."""
@@ -316,17 +331,19 @@ def load(path: Path) -> Checkpoint:
     """Read a checkpoint folder and verify every byte of it; raises DamagedCheckpointError naming file and damage."""
     manifest = _read_manifest(path)
     files: dict[str, bytes] = {}
-    for name, facts in manifest["files"].items():
+    for name, facts in manifest.files.items():
+        if not _FILE_NAME.fullmatch(name):
+            raise DamagedCheckpointError(f"{MANIFEST} names a file {name[:100]!r}")
         try:
-            if not _FILE_NAME.fullmatch(name) or (path / name).stat().st_size != facts["bytes"]:
-                raise DamagedCheckpointError(f"{name} does not have its {facts['bytes']} bytes")
+            if (path / name).stat().st_size != facts.bytes:
+                raise DamagedCheckpointError(f"{name} does not have its {facts.bytes} bytes")
             data = (path / name).read_bytes()
         except OSError as error:
             raise DamagedCheckpointError(f"{name} cannot be read: {error.strerror}") from error
-        if hashlib.sha256(data).hexdigest() != facts["sha256"]:
+        if hashlib.sha256(data).hexdigest() != facts.sha256:
             raise DamagedCheckpointError(f"{name} does not match its SHA-256")
         files[name] = data
-    return Checkpoint(path, manifest["step"], manifest["spec_digest"], files)
+    return Checkpoint(path, manifest.step, manifest.spec_digest, files)
 
 
 def _manifest(step: int, files: Mapping[str, bytes], spec_digest: str) -> bytes:
@@ -341,7 +358,7 @@ def _seal(body: dict[str, Any]) -> bytes:
     return json.dumps({"manifest": body, "sha256": seal}, sort_keys=True, indent=1).encode()
 
 
-def _read_manifest(path: Path) -> dict[str, Any]:
+def _read_manifest(path: Path) -> _Manifest:
     try:
         with (path / MANIFEST).open("rb") as file:
             data = file.read(_MAX_MANIFEST_BYTES + 1)
@@ -355,5 +372,21 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         raise DamagedCheckpointError(
             f"checkpoint format {body.get('format')!r} is not {FORMAT}", "load it with the version that wrote it"
         )
-    checked: dict[str, Any] = body
-    return checked
+    try:
+        return msgspec.convert(body, _Manifest)
+    except msgspec.ValidationError as error:
+        raise DamagedCheckpointError(f"{MANIFEST} is not one: {error}") from error
+
+
+class _FileFacts(msgspec.Struct, frozen=True):
+    bytes: Annotated[int, msgspec.Meta(ge=0)]
+    sha256: str
+
+
+class _Manifest(msgspec.Struct, frozen=True):
+    """The shape of a manifest's body."""
+
+    format: int
+    step: Annotated[int, msgspec.Meta(ge=0)]
+    spec_digest: str
+    files: dict[str, _FileFacts]

@@ -1,7 +1,7 @@
 """The side port: health, readiness, metrics, the list of models, POST /v1/predict and a WebSocket at /v1/stream.
 
-A small HTTP/1.1 of our own, so that serving needs no web framework. Pages of other origins are refused: a browser on
-this machine must not be a way in.
+h11 and wsproto read the protocols; no web framework is needed. Pages of other origins are refused: a browser on this
+machine must not be a way in. When all places are taken, health is still answered, and nothing else is.
 """
 
 from __future__ import annotations
@@ -12,40 +12,48 @@ import json
 import logging
 from dataclasses import dataclass
 
+import h11
+
 from pvp_ml.serve.engine import LATENCY_S, Engine, Memories
-from pvp_ml.serve.limits import is_loopback, is_token
-from pvp_ml.serve.transports.tcp import Gate
-from pvp_ml.serve.transports.websocket import WebSocketError, accept_key, close_frame, read_message, text_frame
+from pvp_ml.serve.http_link import HttpError, Link
+from pvp_ml.serve.limits import host_name, is_loopback, is_origin, is_token
+from pvp_ml.serve.transports.tcp import Gate, WrongTokenError
+from pvp_ml.serve.transports.websocket import Socket, WebSocketError
 from pvp_ml.serve.wire import ErrorCode, WireError, decode_request, encode_error, find_id
 
 log = logging.getLogger(__name__)
 
-MAX_HEAD_BYTES = 16 << 10
+SPARE_PLACES = 32
+"""Connections beyond the quota that are only asked what they want: health is answered, the rest is refused."""
+SPARE_S = 1.0
+_HEALTH = ("/healthz", "/readyz")
 _STATUS: dict[ErrorCode, int] = {
     "bad_json": 400, "bad_request": 400, "bad_obs": 400, "bad_mask": 400, "unauthorized": 401, "unknown_model": 404,
     "timeout": 408, "too_large": 413, "unsupported": 422, "internal": 500, "overloaded": 503, "deadline": 504,
 }  # fmt: skip
-_REASON = {101: "Switching Protocols", 200: "OK", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
-           404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout", 411: "Length Required",
-           413: "Content Too Large", 422: "Unprocessable Content", 431: "Request Header Fields Too Large",
-           500: "Internal Server Error", 503: "Service Unavailable", 504: "Gateway Timeout"}  # fmt: skip
-
-
-class HttpError(Exception):
-    """Answered with this status, then the connection is closed."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A request's first lines."""
+    """A request's first lines: method, path without query, headers by lower-case name."""
 
     method: str
     path: str
     headers: dict[str, str]
+
+    @classmethod
+    def of(cls, request: h11.Request) -> Head:
+        """As h11 read it; raises HttpError for a header that must not occur twice."""
+        headers: dict[str, str] = {}
+        for raw, value in request.headers:
+            name = raw.decode("latin-1")
+            if name in headers and name in ("host", "origin", "authorization"):
+                raise HttpError(400, f"the header '{name}' occurs twice")
+            headers[name] = value.decode("latin-1")
+        target = request.target.decode("latin-1")
+        if not target.startswith("/"):
+            raise HttpError(400, "the target must be a path")
+        return cls(request.method.decode("latin-1"), target.partition("?")[0], headers)
 
 
 class HttpSide:
@@ -56,87 +64,133 @@ class HttpSide:
         self._gate = gate
         self._is_local = is_local
         self._origins = origins
+        self._spare = 0
+        self.busy = 0  # requests that were read and are not answered yet
+        self._links: set[Link] = set()
+
+    async def end(self) -> None:
+        """The server ends: close every connection, whatever it is doing."""
+        for link in list(self._links):
+            link.abort()
+        while self._links:
+            await asyncio.sleep(0.005)
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, until it ends or breaks a limit."""
-        place = object()
+        link = Link(reader, writer, self._gate.limits)
+        self._links.add(link)
         try:
-            if len(self._gate.open) >= self._gate.limits.connections:
-                self._send(writer, 503, b'{"error":{"code":"overloaded","message":"too many connections"}}\n')
-                return
-            self._gate.open.add(place)
-            while await self._one(reader, writer):
-                await asyncio.wait_for(writer.drain(), self._gate.limits.unsent_s)
+            if self._gate.side.enter(link, link.abort):
+                while await self._one(link):
+                    pass
+            elif self._spare < SPARE_PLACES:
+                await self._spare_one(link)
         except HttpError as error:
-            self._send(writer, error.status, encode_error("bad_request", str(error)))
-        except (OSError, asyncio.IncompleteReadError, TimeoutError, ValueError, asyncio.LimitOverrunError):
-            pass  # gone, late or talking nonsense: nothing to answer
-        finally:
-            self._gate.open.discard(place)
             with contextlib.suppress(OSError, TimeoutError):
-                writer.close()
-                await asyncio.wait_for(writer.wait_closed(), 1.0)
+                await link.answer(error.status, encode_error("bad_request", str(error)), close=True)
+        except (OSError, TimeoutError):
+            pass  # gone or late: nothing to answer
+        finally:
+            self._gate.side.leave(link)
+            await link.close()
+            self._links.discard(link)
 
-    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Read and answer one request; True when the connection stays open."""
-        limits = self._gate.limits
+    async def _spare_one(self, link: Link) -> None:
+        """All places are taken: a short look at what is wanted."""
+        self._spare += 1
         try:
-            raw = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), limits.idle_s or None)
-        except asyncio.LimitOverrunError as error:
-            raise HttpError(431, f"the head may have {MAX_HEAD_BYTES} bytes") from error
-        head = parse_head(raw)
-        self._check_origin(head)
-        if head.path in ("/healthz", "/readyz"):
-            is_ready = head.path == "/healthz" or bool(self._engine.models)
-            self._send(writer, 200 if is_ready else 503, b"ok\n" if is_ready else b"no models\n", "text/plain")
-            return True
-        is_known = self._is_known(head)
-        if head.path == "/v1/stream":
-            await self._stream(head, reader, writer, is_known)
+            request = await link.head(SPARE_S)
+            if request is None:
+                return
+            head = Head.of(request)
+            self._check_origin(head)
+            if head.path in _HEALTH:
+                await self._health(link, head)
+            else:
+                await link.answer(503, encode_error("overloaded", "too many connections; try again"), close=True)
+        finally:
+            self._spare -= 1
+
+    async def _one(self, link: Link) -> bool:
+        """Read and answer one request; True when the connection stays open."""
+        request = await link.head()
+        if request is None:
             return False
+        head = Head.of(request)
+        self._check_origin(head)
+        if head.path == "/v1/stream":
+            await self._stream(request, link, await self._is_known(head, link))
+            return False
+        if not self._gate.token:
+            self._gate.side.settle(link)
+        self.busy += 1
+        try:
+            body = await self._body(head, link)
+            return await self._answer(head, body, link)
+        finally:
+            self.busy -= 1
+
+    async def _answer(self, head: Head, body: bytes, link: Link) -> bool:
+        if head.path in _HEALTH:
+            return await self._health(link, head)
+        is_known = await self._is_known(head, link)
         if head.path == "/v1/predict":
             if head.method != "POST":
                 raise HttpError(405, "use POST")
-            await self._predict(await self._body(head, reader), writer, is_known)
-            return True
+            data, code, _ = await self._ask(body, None, is_known, link)
+            return await link.answer(200 if code is None else _STATUS[code], data)
+        if head.method not in ("GET", "HEAD"):
+            raise HttpError(405, "use GET")
         if not is_known:
             raise HttpError(401, "send the token as 'Authorization: Bearer …'")
         if head.path == "/metrics":
-            self._send(writer, 200, metrics_text(self._engine, self._gate).encode(), "text/plain; version=0.0.4")
-        elif head.path == "/v1/models":
+            text = metrics_text(self._engine, self._gate)
+            return await link.answer(200, text.encode(), "text/plain; version=0.0.4")
+        if head.path == "/v1/models":
             names = json.dumps({"models": sorted(self._engine.models)})
-            self._send(writer, 200, names.encode() + b"\n")
-        else:
-            raise HttpError(404, f"there is no {head.path[:80]}")
-        return True
+            return await link.answer(200, names.encode() + b"\n")
+        raise HttpError(404, f"there is no {head.path[:80]}")
+
+    async def _health(self, link: Link, head: Head) -> bool:
+        is_ready = head.path == "/healthz" or bool(self._engine.models)
+        return await link.answer(200 if is_ready else 503, b"ok\n" if is_ready else b"no models\n", "text/plain")
 
     def _check_origin(self, head: Head) -> None:
         origin = head.headers.get("origin")
         if origin is not None and origin not in self._origins:
+            if not is_origin(origin):
+                raise HttpError(400, "the header 'origin' is malformed")
             raise HttpError(403, "pages of this origin are not allowed; see --allow-origin")
-        host = head.headers.get("host", "")
-        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
+        name = host_name(head.headers.get("host", ""))
+        if name is None:
+            raise HttpError(400, "the header 'host' is malformed")
         if self._is_local and not is_loopback(name):
             raise HttpError(403, f"host {name[:80]!r} is not this machine")
 
-    def _is_known(self, head: Head) -> bool:
+    async def _is_known(self, head: Head, link: Link) -> bool:
+        """Whether the request carries the token; a wrong one is answered late."""
         scheme, _, given = head.headers.get("authorization", "").partition(" ")
-        return not self._gate.token or (scheme.lower() == "bearer" and is_token(given.strip(), self._gate.token))
+        if not self._gate.token:
+            return True
+        if not given or scheme.lower() != "bearer":
+            return False
+        if is_token(given.strip(), self._gate.token):
+            self._gate.side.settle(link)
+            return True
+        await asyncio.sleep(self._gate.wrong_tokens.delay(link.host))
+        raise HttpError(401, "the token is wrong")
 
-    async def _body(self, head: Head, reader: asyncio.StreamReader) -> bytes:
+    async def _body(self, head: Head, link: Link) -> bytes:
+        """The body; only a prediction needs one, and it must say its length first."""
         length = head.headers.get("content-length", "")
-        if not length.isascii() or not length.isdigit() or len(length) > 12:
-            raise HttpError(411, "Content-Length is missing")
-        if int(length) > self._gate.limits.message_bytes:
+        if "transfer-encoding" in head.headers or (head.path == "/v1/predict" and head.method == "POST" and not length):
+            raise HttpError(411, "send Content-Length, not chunks")
+        if length and int(length) > self._gate.limits.message_bytes:  # h11 has seen to it that it is a number
             raise HttpError(413, f"a message may have {self._gate.limits.message_bytes} bytes")
-        return await asyncio.wait_for(reader.readexactly(int(length)), self._gate.limits.line_s)
-
-    async def _predict(self, body: bytes, writer: asyncio.StreamWriter, is_known: bool) -> None:
-        data, code, _ = await self._ask(body, None, is_known)
-        self._send(writer, 200 if code is None else _STATUS[code], data)
+        return await link.body()
 
     async def _ask(
-        self, text: bytes, memories: Memories | None, is_known: bool
+        self, text: bytes, memories: Memories | None, is_known: bool, link: Link
     ) -> tuple[bytes, ErrorCode | None, bool]:
         """Answer, error code if it is one, and whether the token was seen."""
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
@@ -149,62 +203,29 @@ class HttpSide:
             if self._engine.refuses(text):
                 raise WireError("overloaded", self._engine.overload)
             request, is_known = self._gate.admit(decode_request(text), is_known)
+            self._gate.side.settle(link)
             self._engine.submit(request, memories, done)
         except WireError as error:
+            if isinstance(error, WrongTokenError):
+                await asyncio.sleep(self._gate.wrong_tokens.delay(link.host))
             return self._engine.error(error, find_id(text)), error.code, is_known
         data = await future
         return data, _code_of(data), is_known
 
-    async def _stream(
-        self, head: Head, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, is_known: bool
-    ) -> None:
+    async def _stream(self, request: h11.Request, link: Link, is_known: bool) -> None:
         """The WebSocket: the same messages, one answer per message."""
-        key = head.headers.get("sec-websocket-key", "")
-        if head.headers.get("upgrade", "").lower() != "websocket" or len(key) != 24:
-            raise HttpError(400, "this path speaks WebSocket")
-        accept = accept_key(key)
-        writer.write(
-            f"HTTP/1.1 101 {_REASON[101]}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            f"Sec-WebSocket-Accept: {accept}\r\n\r\n".encode()
-        )
-        limits, memories = self._gate.limits, Memories()
+        socket, memories = Socket(link, self._gate.limits), Memories()
+        await socket.accept(request)
         try:
-            while True:
-                message = read_message(reader, writer, limits.message_bytes)
-                text = await asyncio.wait_for(message, limits.idle_s or None)
-                if text is None:
-                    writer.write(close_frame(1000))
-                    return
-                data, _, is_known = await self._ask(text, memories, is_known)
-                writer.write(text_frame(data.rstrip()))
-                await asyncio.wait_for(writer.drain(), limits.unsent_s)
+            while (text := await socket.message()) is not None:
+                self.busy += 1
+                try:
+                    data, _, is_known = await self._ask(text, memories, is_known, link)
+                    await socket.say(data.rstrip())
+                finally:
+                    self.busy -= 1
         except WebSocketError as error:
-            writer.write(close_frame(error.code, str(error)))
-
-    def _send(self, writer: asyncio.StreamWriter, status: int, body: bytes, kind: str = "application/json") -> None:
-        writer.write(
-            f"HTTP/1.1 {status} {_REASON[status]}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
-            "X-Content-Type-Options: nosniff\r\n\r\n".encode()
-            + body
-        )
-
-
-def parse_head(raw: bytes) -> Head:
-    """Method, path without query, headers by lower-case name; raises HttpError for anything unusual."""
-    lines = raw.decode("latin-1").split("\r\n")
-    words = lines[0].split(" ")
-    if len(words) != 3 or not words[2].startswith("HTTP/1.") or not words[1].startswith("/"):
-        raise HttpError(400, "not an HTTP/1.1 request")
-    headers: dict[str, str] = {}
-    for line in lines[1:]:
-        if line:
-            name, colon, value = line.partition(":")
-            if not colon or name != name.strip() or name.lower() in headers:
-                raise HttpError(400, "a header is malformed or occurs twice")
-            headers[name.lower()] = value.strip()
-    if "transfer-encoding" in headers:
-        raise HttpError(411, "send Content-Length, not chunks")
-    return Head(words[0], words[1].partition("?")[0], headers)
+            await socket.close(error.code, str(error))
 
 
 def _code_of(data: bytes) -> ErrorCode | None:
@@ -230,7 +251,7 @@ def metrics_text(engine: Engine, gate: Gate) -> str:
         "# TYPE pvp_ml_queue_deepest gauge",
         f"pvp_ml_queue_deepest {m.deepest_queue}",
         "# TYPE pvp_ml_connections gauge",
-        f"pvp_ml_connections {len(gate.open)}",
+        f"pvp_ml_connections {len(gate.line) + len(gate.side)}",
         "# TYPE pvp_ml_models gauge",
         f"pvp_ml_models {len(engine.models)}",
         "# TYPE pvp_ml_latency_seconds histogram",

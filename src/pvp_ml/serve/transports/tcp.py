@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import cast
 
 from pvp_ml.serve.engine import Engine, Memories
 from pvp_ml.serve.limits import Limits, is_token
+from pvp_ml.serve.quota import Quota, WrongTokens
 from pvp_ml.serve.wire import Request, WireError, decode_request, find_id
 
 log = logging.getLogger(__name__)
@@ -22,13 +24,24 @@ SEND_BUFFER_BYTES = 64 << 10
 _HTTP_VERBS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"OPTI", b"DELE", b"PATC", b"CONN", b"TRAC")
 
 
-class Gate:
-    """Who is connected, over all transports; and whether a token is needed."""
+class WrongTokenError(WireError):
+    """A token was given, and it is not the right one."""
 
-    def __init__(self, limits: Limits, token: str) -> None:
+
+class Gate:
+    """Who is connected, port by port; and whether a token is needed.
+
+    With a token, clients that have not shown it may take half of a port's places.
+    """
+
+    def __init__(self, limits: Limits, token: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits = limits
         self.token = token
-        self.open: set[object] = set()
+        self.open: set[LineConnection] = set()
+        share = 2 if token else 1
+        self.line = Quota(limits.connections, max(1, limits.connections // share), clock)
+        self.side = Quota(limits.side_connections, max(1, limits.side_connections // share), clock)
+        self.wrong_tokens = WrongTokens(clock)
 
     def admit(self, request: Request, is_known: bool) -> tuple[Request, bool]:
         """The request without its secret, and True; raises WireError without a valid token.
@@ -42,7 +55,8 @@ class Gate:
             return _without_secret(request, name), True
         if is_known or (request.token and is_token(request.token, self.token)):
             return request, True
-        raise WireError("unauthorized", "this server needs a token: send it as 'token', or as model@token")
+        kind = WrongTokenError if request.token or appended != request.model else WireError
+        raise kind("unauthorized", "this server needs a token: send it as 'token', or as model@token")
 
 
 def _without_secret(request: Request, model: str) -> Request:
@@ -74,6 +88,8 @@ class LineConnection(asyncio.Protocol):
         self._slots: deque[_Slot] = deque()
         self._memories: Memories = {}
         self._is_known = False
+        self._is_settled = False
+        self._host = ""
         self._is_writing_soon = False
         self._is_reading_lines = False
         self._is_closing = False
@@ -87,10 +103,12 @@ class LineConnection(asyncio.Protocol):
         """Take a place, or say that there is none."""
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=SEND_BUFFER_BYTES)
+        peer = self._transport.get_extra_info("peername")
+        self._host = str(peer[0]) if peer else ""
         connection = self._transport.get_extra_info("socket")
         if connection is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
-        if len(self._gate.open) >= self._limits.connections:
+        if not self._gate.line.enter(self, self._transport.abort):
             self._refuse(
                 WireError("overloaded", f"{self._limits.connections} connections are open, which is the limit")
             )
@@ -100,6 +118,7 @@ class LineConnection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         """Forget the client; answers still on their way are dropped."""
         self._gate.open.discard(self)
+        self._gate.line.leave(self)
         self._transport = None
         self._slots.clear()
         self._buffer.clear()
@@ -184,9 +203,18 @@ class LineConnection(asyncio.Protocol):
             if self._engine.refuses(text):
                 raise WireError("overloaded", self._engine.overload)
             request, self._is_known = self._gate.admit(decode_request(text), self._is_known)
+            if not self._is_settled:
+                self._is_settled = True
+                self._gate.line.settle(self)
             self._engine.submit(request, self._memories, lambda data: self._answer(slot, data))
+        except WrongTokenError as error:
+            delay = self._gate.wrong_tokens.delay(self._host)
+            self._loop.call_later(delay, self._answer, slot, self._engine.error(error, find_id(text)))
         except WireError as error:
             self._answer(slot, self._engine.error(error, find_id(text)))
+            if not self._gate.token and not self._is_settled:
+                self._is_settled = True
+                self._gate.line.settle(self)
 
     def _answer(self, slot: _Slot, data: bytes) -> None:
         slot.data = data
@@ -256,6 +284,17 @@ class LineConnection(asyncio.Protocol):
             self._refuse(WireError("timeout", f"the message was not finished within {self._limits.line_s:.0f} s"))
         elif self._limits.idle_s and not self._slots and now - self._last_message > self._limits.idle_s:
             self._transport.close()
+
+    @property
+    def owes(self) -> bool:
+        """Whether a request that was read has no answer yet."""
+        return self._transport is not None and bool(self._slots)
+
+    def stop_reading(self) -> None:
+        """The server ends: what was read is still answered, then the connection is closed."""
+        self._is_closing = True
+        self._pause()
+        self._close_if_done()
 
     def close(self) -> None:
         """The server ends: send what is ready."""

@@ -1,94 +1,125 @@
-"""The part of RFC 6455 that a server of small text messages needs."""
+"""A WebSocket of small text messages: wsproto says what the frames mean, limits and deadlines are ours."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
-import struct
 
-_MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-_CONTINUE, _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0, 1, 2, 8, 9, 10
+import h11
+from wsproto import ConnectionType, WSConnection
+from wsproto.events import (
+    AcceptConnection,
+    BytesMessage,
+    CloseConnection,
+    Event,
+    Ping,
+    Request,
+    TextMessage,
+)
+from wsproto.frame_protocol import FrameProtocol
+from wsproto.utilities import LocalProtocolError, RemoteProtocolError
+
+from pvp_ml.serve.http_link import HttpError, Link
+from pvp_ml.serve.limits import Limits
+
+MAX_PARTS = 1024
+MAX_PINGS = 16
+"""Pings between two messages."""
+
+
+def text_frame(text: bytes) -> bytes:
+    """A whole text message as a server sends it: encoded once, it can go to many clients."""
+    return bytes(FrameProtocol(client=False, extensions=[]).send_data(text.decode(), fin=True))
 
 
 class WebSocketError(Exception):
-    """The peer broke the protocol; `code` goes into the close frame."""
+    """The peer broke the protocol or a limit; `code` goes into the close frame."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
         self.code = code
 
 
-def accept_key(key: str) -> str:
-    """The answer to a handshake's Sec-WebSocket-Key."""
-    return base64.b64encode(hashlib.sha1(key.encode() + _MAGIC, usedforsecurity=False).digest()).decode()
+class Socket:
+    """An upgraded connection."""
 
+    def __init__(self, link: Link, limits: Limits) -> None:
+        self._link, self._limits = link, limits
+        self._state = WSConnection(ConnectionType.SERVER)
 
-def frame(kind: int, payload: bytes) -> bytes:
-    """One unmasked, final frame."""
-    if len(payload) < 126:
-        return struct.pack("!BB", 0x80 | kind, len(payload)) + payload
-    if len(payload) < 1 << 16:
-        return struct.pack("!BBH", 0x80 | kind, 126, len(payload)) + payload
-    return struct.pack("!BBQ", 0x80 | kind, 127, len(payload)) + payload
+    async def accept(self, head: h11.Request) -> None:
+        """Answer the handshake; raises HttpError when it is none."""
+        try:
+            self._state.initiate_upgrade_connection(list(head.headers.raw_items()), head.target.decode("latin-1"))
+            if not any(isinstance(event, Request) for event in self._state.events()):
+                raise HttpError(400, "this path speaks WebSocket")
+        except RemoteProtocolError as error:
+            raise HttpError(400, f"this path speaks WebSocket: {error}"[:200]) from error
+        await self._send(AcceptConnection())
+        if data := self._link.left_over():
+            self._take(data)
 
+    async def message(self) -> bytes | None:
+        """The next text message, None when the peer says goodbye; pings are answered on the way, up to a limit.
 
-def text_frame(text: bytes) -> bytes:
-    """A whole text message."""
-    return frame(_TEXT, text)
+        The peer may be silent for `idle_s`; a message that has begun must end within `line_s`.
+        """
+        parts: list[str] = []
+        size = pings = 0
+        deadline: float | None = None
+        clock = asyncio.get_running_loop().time
+        while True:
+            event = self._next_event()
+            if event is None:
+                wait_s = self._limits.idle_s if deadline is None else max(0.001, deadline - clock())
+                self._take(await self._link.read(wait_s))
+            elif isinstance(event, CloseConnection):
+                await self._send(event.response())
+                return None
+            elif isinstance(event, Ping):
+                pings += 1
+                if pings > MAX_PINGS:
+                    raise WebSocketError(1008, f"more than {MAX_PINGS} pings without a message")
+                await self._send(event.response())
+            elif isinstance(event, BytesMessage):
+                raise WebSocketError(1003, "only text messages are read")
+            elif isinstance(event, TextMessage):
+                parts.append(event.data)
+                size += len(event.data.encode())
+                if size > self._limits.message_bytes:
+                    raise WebSocketError(1009, f"a message may have {self._limits.message_bytes} bytes")
+                if len(parts) > MAX_PARTS:
+                    raise WebSocketError(1008, "too many fragments")
+                if event.message_finished:
+                    return "".join(parts).encode()
+                deadline = deadline or clock() + self._limits.line_s
 
+    async def say(self, text: bytes) -> None:
+        """Send a text message."""
+        await self._send(TextMessage(data=text.decode()))
 
-def close_frame(code: int, reason: str = "") -> bytes:
-    """Says goodbye."""
-    return frame(_CLOSE, struct.pack("!H", code) + reason.encode()[:100])
+    async def close(self, code: int, reason: str = "") -> None:
+        """Say goodbye."""
+        await self._send(CloseConnection(code=code, reason=reason[:100]))
 
+    def _next_event(self) -> Event | None:
+        try:
+            return next(self._state.events(), None)
+        except RemoteProtocolError as error:
+            hint = error.event_hint
+            code = int(hint.code) if isinstance(hint, CloseConnection) else 1002
+            raise WebSocketError(code, str(error)) from error
 
-async def read_message(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, max_bytes: int) -> bytes | None:
-    """The next text message, None when the peer says goodbye; pings are answered on the way."""
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        is_last, kind, payload = await _read_frame(reader, max_bytes)
-        if kind == _CLOSE:
-            return None
-        if kind == _PING:
-            writer.write(frame(_PONG, payload))
-        elif kind == _BINARY:
-            raise WebSocketError(1003, "only text messages are read")
-        elif kind in (_TEXT, _CONTINUE):
-            if (kind == _TEXT) == bool(parts):
-                raise WebSocketError(1002, "fragments out of order")
-            size += len(payload)
-            if size > max_bytes:
-                raise WebSocketError(1009, f"a message may have {max_bytes} bytes")
-            parts.append(payload)
-            if len(parts) > 1024:
-                raise WebSocketError(1008, "too many fragments")
-            if is_last:
-                return b"".join(parts)
-        elif kind != _PONG:
-            raise WebSocketError(1002, f"unknown frame kind {kind}")
+    def _take(self, data: bytes) -> None:
+        try:
+            self._state.receive_data(data or None)
+        except RemoteProtocolError as error:
+            raise WebSocketError(1002, str(error)) from error
+        except LocalProtocolError as error:  # bytes after the goodbye
+            raise TimeoutError from error
 
-
-async def _read_frame(reader: asyncio.StreamReader, max_bytes: int) -> tuple[bool, int, bytes]:
-    first, second = await reader.readexactly(2)
-    kind, length = first & 0x0F, second & 0x7F
-    if first & 0x70 or not second & 0x80:
-        raise WebSocketError(1002, "reserved bits, or a frame that is not masked")
-    if kind >= _CLOSE and (length > 125 or not first & 0x80):
-        raise WebSocketError(1002, "a control frame must be short and whole")
-    if length == 126:
-        (length,) = struct.unpack("!H", await reader.readexactly(2))
-    elif length == 127:
-        (length,) = struct.unpack("!Q", await reader.readexactly(8))
-    if length > max_bytes:
-        raise WebSocketError(1009, f"a message may have {max_bytes} bytes")
-    mask = await reader.readexactly(4)
-    payload = await reader.readexactly(length)
-    return bool(first & 0x80), kind, unmask(payload, mask)
-
-
-def unmask(payload: bytes, mask: bytes) -> bytes:
-    """Payload XOR repeated mask."""
-    repeated = (mask * (len(payload) // 4 + 1))[: len(payload)]
-    return (int.from_bytes(payload, "big") ^ int.from_bytes(repeated, "big")).to_bytes(len(payload), "big")
+    async def _send(self, event: Event) -> None:
+        try:
+            data = self._state.send(event)
+        except LocalProtocolError:
+            return  # it is closed already
+        await self._link.send(data)

@@ -146,9 +146,9 @@ class App {
   }
 
   async #share() {
-    const { room } = this.log.facts;
+    const { room, watch } = this.log.facts;
     if (!room) return toast("only a match that is being played can be watched by others; replays are shared as files");
-    const address = `${location.origin}/#watch=${room}`;
+    const address = `${location.origin}/#watch=${room}${watch ? `&token=${encodeURIComponent(watch)}` : ""}`;
     try {
       await navigator.clipboard.writeText(address);
       toast(`Copied: ${address}`);

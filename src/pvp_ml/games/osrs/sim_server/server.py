@@ -177,9 +177,10 @@ class SimServer:
             self._server = await loop.create_server(
                 lambda: SimConnection(self), self.config.host, self.config.port, backlog=1024
             )
-        except OSError as error:
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or error
             raise UserError(
-                f"cannot listen on {self.config.host} port {self.config.port}: {error.strerror}",
+                f"cannot listen on {self.config.host} port {self.config.port}: {reason}",
                 "choose another --port",
             ) from error
         self._tasks.append(loop.create_task(self._check()))
