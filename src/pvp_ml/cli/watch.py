@@ -7,19 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 from cyclopts import App, Parameter
 
 from pvp_ml.chance import scramble
 from pvp_ml.cli.evaluate import game_settings
-from pvp_ml.compiled.kernels import row_keys
 from pvp_ml.errors import UserError, visible
 from pvp_ml.games import registry
 from pvp_ml.games.adapters.synchronous import in_step
+from pvp_ml.games.play import Table
 from pvp_ml.games.registry import GameConfig, GameType
-from pvp_ml.games.replay import Replay, is_over, narrate, play, read_replay, write_replay
-from pvp_ml.match import IDLE, Bot, External, IntArray, MatchPlan, StepBuffers, VecGame
-from pvp_ml.players import Player
+from pvp_ml.games.replay import Replay, narrate, play, read_replay, write_replay
+from pvp_ml.match import Bot, External, IntArray, MatchPlan, StepBuffers, VecGame
 from pvp_ml.selfplay.evaluate import Contestant, find_contestant
 from pvp_ml.spec import GameSpec
 
@@ -82,7 +80,7 @@ def _told(
 ) -> Iterator[str]:
     game = in_step(kind.build(settings, 1))
     try:
-        yield from narrate(kind.name, _play(game, game.spec, plan, sides, recorded))
+        yield from narrate(kind.name, _play(game, plan, sides, recorded))
     finally:
         game.close()
 
@@ -102,32 +100,18 @@ def show(file: str, *, delay_ms: int = 0) -> None:
 
 
 def _play(
-    game: VecGame, spec: GameSpec, plan: MatchPlan, sides: list[Contestant], recorded: list[IntArray]
+    game: VecGame, plan: MatchPlan, sides: list[Contestant], recorded: list[IntArray]
 ) -> Iterator[tuple[VecGame, StepBuffers]]:
     """The game and its buffers after the start and each step; the actions are appended to `recorded`."""
-    players: list[Player | None] = [side.make(spec) if side.make else None for side in sides]
-    out = StepBuffers.allocate(spec, 1)
-    game.queue([plan])
-    game.start(out)
-    for player in players:
-        if player is not None:
-            player.begin(out.serial)
-    yield game, out
-    keys = np.zeros((1, spec.seats), np.uint64)
-    for clock in range(spec.max_steps + 1):
-        actions = np.full((1, spec.seats, len(spec.heads)), IDLE, np.int32)
-        row_keys(np.array([plan.seed], np.uint64), np.array([clock], np.int32), keys)
-        for seat in np.flatnonzero(out.acting[0]).tolist():
-            player = players[min(1, spec.team_of(seat))]
-            if player is not None:
-                at = slice(seat, seat + 1)
-                chosen = player.decide(
-                    out.serial, np.array([seat], np.int32), out.obs[0, at], out.mask[0, at], keys[0, at]
-                )
-                actions[0, seat] = chosen[0]
-        recorded.append(actions[0].copy())
-        game.step(actions, out)
-        yield game, out
-        if is_over(out):
+    table = Table(game, {str(i): side.make(game.spec) for i, side in enumerate(sides) if side.make is not None})
+    table.queue([plan])
+    table.start()
+    yield game, table.out
+    for _ in range(game.spec.max_steps + 1):
+        table.decide()
+        recorded.append(table.actions[0].copy())
+        table.step()
+        yield game, table.out
+        if table.is_empty:
             return
-    raise UserError(f"the match did not end within {spec.max_steps} steps", f"pvp-ml game check {spec.name}")
+    raise UserError(f"the match did not end within {game.spec.max_steps} steps", f"pvp-ml game check {game.spec.name}")

@@ -12,7 +12,7 @@ import numpy as np
 
 from pvp_ml.compiled.kernels import row_keys
 from pvp_ml.errors import UserError
-from pvp_ml.match import IDLE, RESTING, AsyncVecGame, External, IntArray, MatchPlan, StepBuffers, VecGame
+from pvp_ml.match import IDLE, RESTING, AsyncVecGame, BoolArray, External, IntArray, MatchPlan, StepBuffers, VecGame
 from pvp_ml.players import KeyArray, Player
 
 STALL_S = 120.0
@@ -26,7 +26,8 @@ class Table:
 
     A seat that a plan gives to `External(id)` is decided by `players[id]`; whoever is not in `players` (a person, a
     caller) writes into `actions` before `step`. After `start` and each `step`, `rows` [n] are the rows that `out[:n]`
-    and `actions[:n]` speak of, `stopped` [n] says whose match is over, and `plans_over` holds the plans of those.
+    and `actions[:n]` speak of, `steps` [n] how long the match of the last step has been played there, `stopped` [n]
+    whether it is over, and `plans_over` the plans of those that are.
     """
 
     def __init__(
@@ -37,11 +38,13 @@ class Table:
         self.out = StepBuffers.allocate(spec, m)
         self.actions: IntArray = np.full((m, spec.seats, len(spec.heads)), IDLE, np.int32)
         self.rows = np.arange(m)
+        self.steps = np.zeros(m, np.int32)
         self.stopped = np.zeros(m, np.bool_)
         self.plans_over: dict[int, MatchPlan] = {}  # index in rows → plan
+        self.begun = np.zeros(0, np.intp)  # rows whose match has just begun, or that rest from now on
         self.serial = np.full(m, RESTING, np.int64)  # [M] what each row plays
-        self.clock = np.zeros(m, np.int32)  # [M] steps that its match was played
-        self.holder = np.full((m, spec.seats), NOBODY, np.int8)  # [M,S] index into the players
+        self.clock = np.zeros(m, np.int32)  # [M] steps that the match in each row has been played
+        self.holder = np.full((m, spec.seats), NOBODY, np.int8)  # [M,S] index into the players, in their order
         self._ids = list(players or {})
         self._players = list((players or {}).values())
         self._seed = np.zeros(m, np.uint64)
@@ -60,7 +63,7 @@ class Table:
             self._receive(self.game)
         else:
             self.game.start(self.out)
-        self._settle()
+        self.settle()
 
     def step(self) -> None:
         """Play one step with `actions`; rows that rest are left alone."""
@@ -72,7 +75,7 @@ class Table:
             self._receive(self.game)
         else:
             self.game.step(self.actions, self.out)
-        self._settle()
+        self.settle()
 
     def keys(self) -> KeyArray:
         """[n,S]: the randomness of each seat's next decision; follows from its match and clock alone."""
@@ -92,6 +95,11 @@ class Table:
                 serials, seats = self.serial[self.rows[b]], s.astype(np.int32)
                 self.actions[b, s] = player.decide(serials, seats, out.obs[b, s], out.mask[b, s], keys[b, s])
 
+    def held_by(self, player: str) -> BoolArray:
+        """[n,S]: which seats the player of that id decides for."""
+        held: BoolArray = self.holder[self.rows] == (self._ids.index(player) if player in self._ids else len(self._ids))
+        return held
+
     def plan(self, row: int) -> MatchPlan | None:
         """What a row plays; None when it rests."""
         return self._plans.get(int(self.serial[row]))
@@ -107,27 +115,29 @@ class Table:
             raise UserError(f"game '{self.spec.name}' gave no answer for {self._stall_s:.0f} s", "see its log")
         self.rows = self.out.match[:count].astype(np.intp)
 
-    def _settle(self) -> None:
-        """Note what the turn stopped and began, and tell the players."""
+    def settle(self) -> None:
+        """Note what the last step stopped and began, and tell the players; `step` does it by itself."""
         out, n, rows = self.out, len(self.rows), self.rows
         played = self.serial[rows] != RESTING
         self.clock[rows] += played
+        self.steps = self.clock[rows]
         self.stopped = played & (out.ended[:n] | out.truncated[:n] | (out.faults[:n] != 0))
         self.plans_over = {i: self._plans.pop(int(self.serial[rows[i]])) for i in np.flatnonzero(self.stopped).tolist()}
         over = self.serial[rows[self.stopped]]
-        begun = rows[self.serial[rows] != out.serial[:n]]
+        self.begun = rows[self.serial[rows] != out.serial[:n]]
         self.serial[rows] = out.serial[:n]
-        fresh = self.serial[begun][self.serial[begun] != RESTING]
+        fresh = self.serial[self.begun][self.serial[self.begun] != RESTING]
         for player in self._players:
             if len(over):
                 player.end(over)
             if len(fresh):
                 player.begin(fresh)
-        for row in begun.tolist():
+        for row in self.begun.tolist():
             self._seat(row)
 
     def _seat(self, row: int) -> None:
         self.holder[row] = NOBODY
+        self.clock[row] = 0
         plan = self.plan(row)
         if plan is not None:
             self._seed[row] = plan.seed

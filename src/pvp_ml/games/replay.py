@@ -16,6 +16,7 @@ import numpy as np
 
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
+from pvp_ml.games.play import Table
 from pvp_ml.match import Bot, External, IntArray, MatchPlan, StepBuffers, VecGame
 
 FORMAT = 1
@@ -113,14 +114,15 @@ def play(replay: Replay) -> Iterator[tuple[VecGame, StepBuffers]]:
         )
     game = registry.build_here(kind, config, 1)
     try:
-        out = StepBuffers.allocate(spec, 1)
-        game.queue([replay.plan])
-        game.start(out)
-        yield game, out
+        table = Table(game)
+        table.queue([replay.plan])
+        table.start()
+        yield game, table.out
         for step in replay.actions:
-            game.step(_actions(step, spec.seats, len(spec.heads)), out)
-            yield game, out
-            if is_over(out):
+            table.actions[:] = _actions(step, spec.seats, len(spec.heads))
+            table.step()
+            yield game, table.out
+            if is_over(table.out):
                 return
     finally:
         game.close()

@@ -11,7 +11,8 @@ from pvp_ml.errors import UserError
 from pvp_ml.match import AsyncVecGame, BoolArray, FloatArray, IntArray, VecGame
 from pvp_ml.model.recording import MAX_ROWS, Recording, stacked
 from pvp_ml.players import KeyArray, Player, SerialArray
-from pvp_ml.selfplay.evaluate import Contestant, Progress, evaluate, make_plans, play_plans, seatings
+from pvp_ml.selfplay.counting import seatings
+from pvp_ml.selfplay.evaluate import Contestant, Progress, evaluate, make_plans, play_plans
 from pvp_ml.selfplay.plans import stream_seed
 from pvp_ml.selfplay.tally import Evaluation
 from pvp_ml.spec import GameSpec

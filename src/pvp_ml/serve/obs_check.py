@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from pvp_ml import players
 from pvp_ml.errors import UserError
-from pvp_ml.match import External, MatchPlan, StepBuffers, VecGame
+from pvp_ml.games.play import Table
+from pvp_ml.match import External, MatchPlan, VecGame
 from pvp_ml.model.bundle import Bundle
 from pvp_ml.spec import Feature, Interface
 
@@ -29,21 +30,21 @@ _NEAR, _FAR = 0.6, 2.0  # distances between columns: surely the same, surely not
 _EPS = 1e-6
 _ALIKE = 10  # neighbouring rows of a log are much the same: this many count as one
 
-Table = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
     """What each column [D] looks like in the game; `low` and `high` are infinite when only moments are known."""
 
-    mean: Table
-    std: Table
-    low: Table
-    high: Table
-    unusual: Table  # share of rows in which the column does not have its usual value
+    mean: Numbers
+    std: Numbers
+    low: Numbers
+    high: Numbers
+    unusual: Numbers  # share of rows in which the column does not have its usual value
 
     @classmethod
-    def of_rows(cls, rows: Table) -> Reference:
+    def of_rows(cls, rows: Numbers) -> Reference:
         """Measured on rows [n,D]."""
         unusual = (rows != np.median(rows, axis=0)).mean(0)
         return cls(rows.mean(0), rows.std(0), rows.min(0), rows.max(0), unusual)
@@ -66,7 +67,7 @@ class Finding:
     what: str
 
 
-def read_log(lines: Iterable[str]) -> Table:
+def read_log(lines: Iterable[str]) -> Numbers:
     """Rows [n,D] of a log: one JSON object a line with `obs`, as sent to a server, or a bare list of numbers."""
     rows: list[list[float]] = []
     for number, line in enumerate(lines, 1):
@@ -88,29 +89,24 @@ def read_log(lines: Iterable[str]) -> Table:
     return np.array(rows)
 
 
-def sample_game(game: VecGame, steps: int, seed: int) -> Table:
+def sample_game(game: VecGame, steps: int, seed: int) -> Numbers:
     """Observations [n,D] of random players in every scenario."""
     spec = game.spec
-    player = players.make("random", spec)
-    lineup = tuple(External("x") for _ in range(spec.seats))
+    lineup = tuple(External("random") for _ in range(spec.seats))
     names = [s.name for s in spec.scenarios]
     count = game.matches * (2 + steps)
-    game.queue([MatchPlan(i, seed + i, lineup, names[i % len(names)]) for i in range(count)])
-    out = StepBuffers.allocate(spec, game.matches)
-    rng = np.random.default_rng(seed)
-    actions = np.zeros((game.matches, spec.seats, len(spec.heads)), np.int32)
+    table = Table(game, {"random": players.make("random", spec)})
+    table.queue([MatchPlan(i, seed + i, lineup, names[i % len(names)]) for i in range(count)])
+    table.start()
     seen: list[npt.NDArray[np.float32]] = []
-    game.start(out)
     for _ in range(steps):
-        m, s = np.nonzero(out.acting)
-        seen.append(out.obs[m, s].copy())
-        keys = rng.integers(0, 2**63, len(m)).astype(np.uint64)
-        actions[m, s] = player.decide(out.serial[m], s.astype(np.int32), out.obs[m, s], out.mask[m, s], keys)
-        game.step(actions, out)
+        seen.append(table.out.obs[table.out.acting].copy())
+        table.decide()
+        table.step()
     return np.concatenate(seen).astype(np.float64)
 
 
-def check_rows(rows: Table, interface: Interface, reference: Reference) -> list[Finding]:
+def check_rows(rows: Numbers, interface: Interface, reference: Reference) -> list[Finding]:
     """Everything suspicious about rows [n,D], shifted stretches first, then column by column."""
     features = interface.features
     if rows.shape[1] != len(features):
@@ -129,7 +125,7 @@ def check_rows(rows: Table, interface: Interface, reference: Reference) -> list[
     return shifted + single
 
 
-def _column(values: Table, feature: Feature, i: int, reference: Reference) -> str:
+def _column(values: Numbers, feature: Feature, i: int, reference: Reference) -> str:
     if not np.isfinite(values).all():
         return f"{int((~np.isfinite(values)).sum())} values are not numbers"
     odd = values[(values != 0) & (values != 1)]
@@ -144,7 +140,7 @@ def _column(values: Table, feature: Feature, i: int, reference: Reference) -> st
     return _range(values, i, reference)
 
 
-def _range(values: Table, i: int, reference: Reference) -> str:
+def _range(values: Numbers, i: int, reference: Reference) -> str:
     mean, std, low, high = (float(x[i]) for x in (reference.mean, reference.std, reference.low, reference.high))
     if np.isfinite(low):
         slack = max(high - low, abs(high), 1.0) * 0.5
@@ -161,7 +157,7 @@ def _range(values: Table, i: int, reference: Reference) -> str:
     return f"{outside.mean():.0%} of its values are out of range: {worst:g}, usual is {usual}{hint}"
 
 
-def _shifts(rows: Table, features: tuple[Feature, ...], reference: Reference) -> list[Finding]:
+def _shifts(rows: Numbers, features: tuple[Feature, ...], reference: Reference) -> list[Finding]:
     """Stretches of at least three columns that fit their neighbours at one fixed distance and not themselves."""
     if len(rows) < FEW_ROWS:
         return []

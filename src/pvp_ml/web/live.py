@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pvp_ml.compiled.kernels import row_keys
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
+from pvp_ml.games.play import Table
 from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.games.replay import Replay, ReplayError, is_over, play
 from pvp_ml.match import IDLE, BoolArray, FloatArray, IntArray, MatchPlan, StepBuffers, VecGame
@@ -52,12 +52,12 @@ class LiveMatch:
         self.spec = self._game.spec
         self.orders = Orders(self.spec)
         self._minds = minds
-        self._out = StepBuffers.allocate(self.spec, 1)
-        self._keys = np.zeros((1, self.spec.seats), np.uint64)
+        self._table = Table(self._game)
+        self._out = self._table.out
         self._actions: list[tuple[tuple[int, ...], ...]] = []
         self._rows: list[tuple[FloatArray, BoolArray, IntArray]] = []
-        self._game.queue([plan])
-        self._game.start(self._out)
+        self._table.queue([plan])
+        self._table.start()
         self.frame = self._shown({})
 
     @property
@@ -74,25 +74,25 @@ class LiveMatch:
         """Play one step; `action` [H] is the person's, None gives no input."""
         if self.is_over:
             raise UserError("the match is over", "start another one")
-        actions = np.full((1, self.spec.seats, len(self.spec.heads)), IDLE, np.int32)
+        actions = self._table.actions
+        actions[:] = IDLE
         if action is not None and self.human is not None and self.frame.mask is not None:
             actions[0, self.human] = action
             if self.orders.is_legal(action, self.frame.mask):  # what no agent could choose cannot be cloned
                 self._rows.append((self._out.obs[0, self.human].copy(), self.frame.mask, action))
         thoughts = self._decide(actions)
         self._actions.append(tuple(tuple(int(c) for c in seat) for seat in actions[0]))
-        self._game.step(actions, self._out)
+        self._table.step()
         self.frame = self._shown(thoughts)
         return self.frame
 
     def _decide(self, actions: IntArray) -> Thoughts:
-        clock = np.array([len(self._actions)], np.int32)
-        row_keys(np.array([self.plan.seed], np.uint64), clock, self._keys)
+        keys = self._table.keys()
         thoughts: Thoughts = {}
         for seat in np.flatnonzero(self._out.acting[0]).tolist():
             mind = self._minds[seat]
             if mind is not None:
-                actions[0, seat], thought = mind.decide(sight_of(self._out, seat, int(self._keys[0, seat])))
+                actions[0, seat], thought = mind.decide(sight_of(self._out, seat, int(keys[0, seat])))
                 if thought is not None:
                     thoughts[seat] = thought
         return thoughts

@@ -6,14 +6,14 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count, islice
 from pathlib import Path
-
-import numpy as np
 
 from pvp_ml import players
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
-from pvp_ml.match import IDLE, External, IntArray, MatchPlan, StepBuffers, VecGame
+from pvp_ml.games.play import Table
+from pvp_ml.match import External, MatchPlan, VecGame
 from pvp_ml.players import Player
 from pvp_ml.run.config.schema import Config
 
@@ -60,32 +60,25 @@ def simulate(name: str, matches: int, seconds: float) -> Timing:
 
 def _simulate(game: VecGame, player: Player, seconds: float, clock: Callable[[], float]) -> Timing:
     spec, m = game.spec, game.matches
-    out = StepBuffers.allocate(spec, m)
-    actions: IntArray = np.full((m, spec.seats, len(spec.heads)), IDLE, np.int32)
-    rng, lineup = np.random.default_rng(0), tuple(External(str(seat)) for seat in range(spec.seats))
+    table, lineup = Table(game, {"player": player}), tuple(External("player") for _ in range(spec.seats))
     scenarios = [scenario.name for scenario in spec.scenarios]
-    serial = 0
+    serials = count()
 
-    def top_up(count: int) -> None:
-        nonlocal serial
-        game.queue(
-            [MatchPlan(serial + i, serial + i, lineup, scenarios[(serial + i) % len(scenarios)]) for i in range(count)]
-        )
-        serial += count
+    def top_up(more: int) -> None:
+        plans = [MatchPlan(n, n, lineup, scenarios[n % len(scenarios)]) for n in islice(serials, more)]
+        table.queue(plans)
 
     top_up(2 * m)
-    game.start(out)
+    table.start()
     steps, playing, sampling, warm = 0, 0.0, 0.0, False
     while playing < seconds or not warm:
         before = clock()
-        where = np.nonzero(out.acting)
-        keys = rng.integers(0, 2**63, len(where[0]), dtype=np.uint64)
-        serials, seats = out.serial[where[0]], where[1].astype(np.int32)
-        actions[where] = player.decide(serials, seats, out.obs[where], out.mask[where], keys)
+        table.decide()
         decided = clock()
-        game.step(actions, out)
+        game.step(table.actions, table.out)
         played = clock()
-        if ended := int((out.ended | out.truncated | (out.faults != 0)).sum()):
+        table.settle()
+        if ended := int(table.stopped.sum()):
             top_up(ended)
         if warm:
             sampling, playing, steps = sampling + decided - before, playing + played - decided, steps + m * spec.seats

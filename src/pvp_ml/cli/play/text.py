@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.errors import UserError
+from pvp_ml.games.play import Table
 from pvp_ml.match import IDLE, Bot, External, MatchPlan, Occupant, StepBuffers, VecGame
 from pvp_ml.model.sampling.heads import Heads, choose
-from pvp_ml.players import Player, uniform
 from pvp_ml.selfplay.evaluate import Contestant
 from pvp_ml.spec import GameSpec
 
@@ -94,27 +94,21 @@ def play_text(game: VecGame, rival: Contestant, scenario: str, seed: int, seat: 
     spec = game.spec
     others: Occupant = Bot(rival.bot) if rival.bot else External("rival")
     lineup = tuple(External("you") if s == seat else others for s in range(spec.seats))
-    game.queue([MatchPlan(0, seed, lineup, scenario)])
-    player = rival.make(spec) if rival.make else None
-    out = StepBuffers.allocate(spec, game.matches)
-    actions = np.full((game.matches, spec.seats, len(spec.heads)), IDLE, np.int32)
-    order, keys = Order(spec), _keys(seed)
-    game.start(out)
-    if player is not None:
-        player.begin(np.zeros(1, np.int64))
+    table = Table(game, {"rival": rival.make(spec)} if rival.make else {})
+    table.queue([MatchPlan(0, seed, lineup, scenario)])
+    table.start()
+    out, order = table.out, Order(spec)
     say(HELP)
     while True:
-        actions[:] = IDLE
+        table.decide()
         if out.acting[0, seat]:
             say("\n" + picture(game.view(0), spec, out.obs[0, seat], seat, sketch))
             action = _ask(order, spec, out, seat, say, listen)
             if action is None:
                 return 0
-            actions[0, seat] = action
-        if player is not None:
-            _decide(player, out, seat, actions, next(keys))
-        game.step(actions, out)
-        if out.ended[0] or out.truncated[0] or out.faults[0]:
+            table.actions[0, seat] = action
+        table.step()
+        if table.is_empty:
             result = int(out.result[0, seat]) if not out.faults[0] else 0
             say({1: "\nYou won.", 0: "\nNobody won.", -1: "\nYou lost."}[result])
             return result
@@ -141,22 +135,6 @@ def _ask(order: Order, spec: GameSpec, out: StepBuffers, seat: int, say: Say, li
                 return order.read(text, out.mask[0, seat])[0]
             except UserError as error:
                 say(f"  {error}")
-
-
-def _decide(player: Player, out: StepBuffers, seat: int, actions: npt.NDArray[np.int32], key: int) -> None:
-    seats = np.flatnonzero(out.acting[0])
-    seats = seats[seats != seat].astype(np.int32)
-    if len(seats):
-        keys = (np.uint64(key) + np.arange(len(seats), dtype=np.uint64)).astype(np.uint64)
-        serials = np.zeros(len(seats), np.int64)
-        actions[0, seats] = player.decide(serials, seats, out.obs[0, seats], out.mask[0, seats], keys)
-
-
-def _keys(seed: int) -> Iterator[int]:
-    state = seed & (2**63 - 1)
-    while True:
-        state += 1
-        yield int(uniform(np.array([state], np.uint64), 1)[0, 0] * 2**62)
 
 
 def picture(view: dict[str, Any], spec: GameSpec, obs: npt.NDArray[np.float32], seat: int, sketch: Sketch) -> str:

@@ -98,7 +98,7 @@ class MatchEnv(gymnasium.Env[npt.NDArray[np.float32], Any]):
         picks, replaced = host.lawful(self._seat, np.asarray(action).reshape(1, -1))
         actions = self._idle()
         actions[:, self._seat] = picks
-        host.step(actions, self.np_random)
+        host.step(actions)
         reward = float(host.rewards(self._seat)[0])
         if not self._stopped():
             reward += self._advance()
@@ -139,7 +139,7 @@ class MatchEnv(gymnasium.Env[npt.NDArray[np.float32], Any]):
         for _ in range(_MOST_STEPS_WITHOUT_US):
             if self._acting() or self._host.out.serial[0] == RESTING:
                 return reward
-            self._host.step(self._idle(), self.np_random)
+            self._host.step(self._idle())
             reward += float(self._host.rewards(self._seat)[0])
         raise UserError(f"seat {self._seat} had nothing to decide for {_MOST_STEPS_WITHOUT_US} steps")
 
@@ -192,7 +192,7 @@ class MatchVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         picks, replaced = host.lawful(self._seat, np.asarray(actions))
         every = np.full((self.num_envs, host.spec.seats, len(host.spec.heads)), IDLE, np.int32)
         every[:, self._seat] = picks
-        host.step(every, self.np_random)
+        host.step(every)
         fault = out.faults != 0
         ended, truncated = out.ended & ~fault, out.truncated | fault
         info = self._info(replaced)
@@ -287,7 +287,7 @@ class MatchParallelEnv(ParallelEnv[str, dict[str, Any], Any]):
         for agent, action in actions.items():
             seat = self.possible_agents.index(agent)
             every[:, seat] = host.lawful(seat, np.asarray(action).reshape(1, -1))[0]
-        host.step(every, self._rng)
+        host.step(every)
         fault = bool(out.faults[0])
         ended = bool(out.ended[0]) and not fault
         truncated = bool(out.truncated[0]) or fault

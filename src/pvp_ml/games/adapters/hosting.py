@@ -16,13 +16,15 @@ from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.adapters.synchronous import in_step
 from pvp_ml.games.legal import Legality
+from pvp_ml.games.play import Table
 from pvp_ml.games.registry import GameConfig, GameType
-from pvp_ml.match import IDLE, RESTING, BoolArray, Bot, External, MatchPlan, Occupant, StepBuffers, VecGame
+from pvp_ml.match import IDLE, BoolArray, Bot, External, MatchPlan, Occupant, StepBuffers
 
 if TYPE_CHECKING:
     from pvp_ml.players import Player
 
 Actions = npt.NDArray[np.int32]
+OPPONENT = "opponent"
 
 
 class Host:
@@ -54,7 +56,7 @@ class Host:
         self.legality = Legality(self.spec)
         self.out = StepBuffers.allocate(self.spec, matches)
         self._lineup, self._player = self._seating(opponent)
-        self._game: VecGame | None = None
+        self._table: Table | None = None
         self._serial = 0
 
     def without_viewer(self, metadata: dict[str, Any]) -> dict[str, Any]:
@@ -74,17 +76,18 @@ class Host:
     def restart(self, rng: np.random.Generator, queued: int) -> None:
         """Abandon what is played and begin anew with seeds from `rng`; `queued` plans beyond the first M wait."""
         self.close()
-        self._game, self._serial = in_step(self.type.build(self.config, self.matches)), 0
+        game = in_step(self.type.build(self.config, self.matches))
+        self._table = Table(game, {OPPONENT: self._player} if self._player is not None else {})
+        self.out, self._serial = self._table.out, 0
         self.queue(rng, self.matches + queued)
-        self._game.start(self.out)
-        self._begin(np.full(self.matches, RESTING, np.int64))
+        self._table.start()
 
     def queue(self, rng: np.random.Generator, count: int) -> None:
         """More plans."""
-        assert self._game is not None
+        assert self._table is not None
         seeds = rng.integers(0, 1 << 62, count)
         serials = range(self._serial, self._serial + count)
-        self._game.queue(
+        self._table.queue(
             [MatchPlan(n, int(s), self._lineup, self.scenario) for n, s in zip(serials, seeds, strict=True)]
         )
         self._serial += count
@@ -92,24 +95,15 @@ class Host:
     def wake(self, rng: np.random.Generator) -> None:
         """A new match in the only row, which rests: queue one and let the game take it."""
         self.queue(rng, 1)
-        self.step(np.full((1, self.spec.seats, len(self.spec.heads)), IDLE, np.int32), rng)
+        self.step(np.full((1, self.spec.seats, len(self.spec.heads)), IDLE, np.int32))
 
-    def step(self, actions: Actions, rng: np.random.Generator) -> None:
+    def step(self, actions: Actions) -> None:
         """One step with actions [M,S,H] for our seats; the opponent's seats are filled in."""
-        assert self._game is not None, "restart first"
-        if self._player is not None:
-            acting = self.out.acting.copy()
-            acting[:, list(self.ours)] = False
-            rows, seats = np.nonzero(acting)
-            if len(rows):
-                keys = rng.integers(0, 1 << 64, len(rows), dtype=np.uint64)
-                obs, mask = self.out.obs[rows, seats], self.out.mask[rows, seats]
-                actions[rows, seats] = self._player.decide(
-                    self.out.serial[rows], seats.astype(np.int32), obs, mask, keys
-                )
-        before = self.out.serial.copy()
-        self._game.step(actions, self.out)
-        self._begin(before)
+        assert self._table is not None, "restart first"
+        self._table.decide()
+        ours = list(self.ours)
+        self._table.actions[:, ours] = actions[:, ours]
+        self._table.step()
 
     def lawful(self, seat: int, picks: npt.NDArray[np.integer]) -> tuple[Actions, BoolArray]:
         """The picks [M,H] of a seat with illegal ones replaced, and the rows [M] where that was needed.
@@ -145,29 +139,20 @@ class Host:
 
     def view(self, row: int = 0) -> dict[str, Any]:
         """What people see."""
-        assert self._game is not None, "restart first"
-        return self._game.view(row)
+        assert self._table is not None, "restart first"
+        return self._table.game.view(row)
 
     def close(self) -> None:
         """Give the game back."""
-        if self._game is not None:
-            self._game.close()
-            self._game = None
-
-    def _begin(self, before: npt.NDArray[np.int64]) -> None:
-        """Tell the player which matches are over and which began."""
-        if self._player is None:
-            return
-        changed = before != self.out.serial
-        over, fresh = before[changed & (before != RESTING)], self.out.serial[changed & (self.out.serial != RESTING)]
-        if len(over):
-            self._player.end(over)
-        if len(fresh):
-            self._player.begin(fresh)
+        if self._table is not None:
+            self._table.game.close()
+            self._table = None
 
     def _seating(self, opponent: str | Player | None) -> tuple[tuple[Occupant, ...], Player | None]:
         others = [seat for seat in range(self.spec.seats) if seat not in self.ours]
         lineup: list[Occupant] = [External("adapter") for _ in range(self.spec.seats)]
+        for seat in others:
+            lineup[seat] = External(OPPONENT)
         if not others:
             return tuple(lineup), None
         if opponent is None:
