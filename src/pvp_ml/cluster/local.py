@@ -125,7 +125,7 @@ class LocalShards:
         """A rollout from every shard, under the schedules of this moment."""
         self.call("set_rewards", progress)
         if not all(is_plain(trainee.ppo) for trainee in self.blueprint.trainees):
-            self.call("set_conduct", progress)
+            self.call("set_exploration", progress)
         return self.call("collect")
 
     def matches_collected(self) -> int:
