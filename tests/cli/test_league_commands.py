@@ -1,10 +1,15 @@
 """`train --seeds`, `compare`, `league show|rate` and `exploit` on a tiny run, through the command line."""
 
 import json
+import signal
+from pathlib import Path
 
 import pytest
 
 from pvp_ml.cli import run
+from pvp_ml.cli.exploit import hunting_config
+from pvp_ml.run.store.checkpoint_facts import read_facts, read_league
+from pvp_ml.run.tracking.tracker import read_metrics
 
 TINY = ["--env.name", "connect4", "--env.matches", "8", "--ppo.n-steps", "16", "--ppo.batch-size", "64", "--run.shards",
         "1", "--network.trunk", "[8]", "--eval.matches", "8", "--tracking.view", "off", "--tracking.tensorboard",
@@ -55,9 +60,60 @@ def test_league_rate_puts_the_tactician_above_random(capsys):
     assert ratings["tactician"] > ratings["random"] + 100.0
 
 
-def test_exploit_reports_a_win_rate(capsys):
+HUNT = [*TINY[2:], "--budget", "256", "--eval.matches", "10"]
+
+
+def hunts() -> dict[str, Path]:
+    return {path.name: path for path in Path("experiments").glob("exploit-*")}
+
+
+def test_exploit_reports_a_win_rate_and_hunts_each_model_in_a_run_of_its_own(capsys):
+    models = [f"experiments/tiny-seed{seed}/model.zip" for seed in (0, 1)]
+    for seed, model in enumerate(models):
+        assert run(["exploit", model, *HUNT]) == 0
+        text = capsys.readouterr().out
+        assert f"best response to tiny-seed{seed} (384 steps) after 256 steps" in text
+        assert f"win rate against tiny-seed{seed}" in text
+        assert "over 10 matches" in text
+    made = hunts()
+    assert sorted(name.rsplit("-", 1)[0] for name in made) == ["exploit-tiny-seed0", "exploit-tiny-seed1"]
+    for name, path in made.items():
+        (target,) = read_league(path).of_kind("target")
+        assert target.content_hash.startswith(name.rsplit("-", 1)[1])
+    assert run(["exploit", models[0], *HUNT, "--name", next(n for n in made if "seed1" in n)]) == 2
+    assert "does not hunt model" in capsys.readouterr().err
+
+
+def test_an_interrupted_exploit_is_saved_and_plays_no_more_matches(monkeypatch, capsys):
+    from pvp_ml.run.trainer import Run
+
+    record = Run.record
+
+    def interrupted(self, *args):
+        record(self, *args)
+        signal.raise_signal(signal.SIGINT)
+
     model = "experiments/tiny-seed0/model.zip"
-    assert run(["exploit", model, *TINY[2:], "--budget", "256", "--eval.matches", "10"]) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "record", interrupted)
+        assert run(["exploit", model, *HUNT, "--name", "cut"]) == 130
     text = capsys.readouterr().out
-    assert "win rate against tiny-seed0" in text
-    assert "over 10 matches" in text
+    assert "saved at 128 steps; the same command goes on" in text
+    assert "win rate" not in text
+    assert not any("eval/win_rate" in point for point in read_metrics(Path("experiments/cut/metrics.jsonl")))
+    assert run(["exploit", model, *HUNT, "--name", "cut"]) == 0
+    assert read_facts(Path("experiments/cut"))["steps"] == 256
+
+
+def test_exploit_takes_the_quick_preset_and_meets_nobody_else(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = tmp_path / "model.zip"
+    (tmp_path / "presets/connect4").mkdir(parents=True)
+    (tmp_path / "presets/connect4/quick.yml").write_text(
+        "env: {name: connect4}\nppo: {n_steps: 77}\nself_play: {opponents: {self: 0.5, random: 0.5}}\n"
+    )
+    config = hunting_config(model, "connect4", 1000, "", ())
+    assert (config.ppo.n_steps, config.run.total_steps) == (77, 1000)
+    assert list(config.self_play.mixture()) == ["target"]
+    assert config.self_play.opponents["target"].models == (model.as_posix(),)
+    assert hunting_config(model, "kuhn", 1000, "", ()).ppo.n_steps == 32, "no such preset: the defaults"

@@ -31,6 +31,20 @@ def test_without_weights_winning_counts_or_everything():
     assert mixed(game(terms=("goals", "touches")), [[1, 5], [2, 7]]) == [6, 9]
 
 
+def test_schedules_over_the_whole_run():
+    """`clock: run` can be read from the first step on, for weights, team spirit and zero-sum."""
+    rise = {"type": "linear", "initial_value": 0.0, "final_value": 1.0, "clock": "run"}
+    half = Progress(steps=50, total_steps=100)
+    terms = [[2, 0], [0, 0]]
+    assert mixed(game(), terms, progress=half, weights={"win": rise}) == pytest.approx([1.0, 0.0])
+    assert mixed(game(), terms, progress=half, weights={"win": 1.0}, zero_sum=rise) == pytest.approx([2.0, -1.0])
+    team = game(teams=((0, 1),))
+    assert mixed(team, terms, progress=half, weights={"win": 1.0}, team_spirit=rise) == pytest.approx([1.5, 0.5])
+    fall = {**rise, "initial_value": 3.0}
+    fresh = RewardMixer(game(), RewardConfig.model_validate({"weights": {"win": fall}}))
+    assert fresh.weights.tolist() == [3.0, 0.0]
+
+
 def test_weights_and_schedules():
     ramp = {"type": "linear", "initial_value": 1.0, "final_value": 0.0, "change_over_time_steps": 100}
     weights = {"damage": 0.1, "win": ramp}

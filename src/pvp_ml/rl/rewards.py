@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pvp_ml.errors import UserError
 from pvp_ml.match import FloatArray
 from pvp_ml.rl.schedule.expression import Expression
-from pvp_ml.rl.schedule.schedule import Constant, Progress, Schedule, Within
+from pvp_ml.rl.schedule.schedule import START, Constant, Progress, Schedule, Within
 from pvp_ml.spec import GameSpec
 
 
@@ -56,7 +56,7 @@ class RewardMixer:
         for own in config.expressions.values():
             for name in own.expression.names:
                 _known(name, [*self._signals, *self._terms], f"game '{spec.name}' has no signal or term '{name}'")
-        self.set(Progress())
+        self.set(START)
 
     def set(self, progress: Progress) -> None:
         """Read the schedules."""

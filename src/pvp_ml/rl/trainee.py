@@ -19,7 +19,7 @@ from pvp_ml.rl.loss import SUMS, LossWeights, PpoConfig
 from pvp_ml.rl.normalize import Moments, update
 from pvp_ml.rl.optimizer import FlatAdam, clip_gradient
 from pvp_ml.rl.policy.policy import Policy
-from pvp_ml.rl.schedule.schedule import Progress
+from pvp_ml.rl.schedule.schedule import Constant, Progress
 
 Sums = npt.NDArray[np.float64]
 MAX_BAD_STEPS = 5
@@ -179,7 +179,7 @@ class Trainee:
         }
         entropies = total[len(SUMS) :] / max(1.0, total[0])
         metrics |= {f"entropy/{name}": float(value) for name, value in zip(self.heads, entropies, strict=True)}
-        if self.config.teacher.weight.at(Progress()) or mean["teacher"]:
+        if self.config.teacher.weight != Constant(0.0):
             metrics["ppo/kl_teacher"] = mean["teacher"]
         if mean["magnet"]:
             metrics["ppo/kl_magnet"] = mean["magnet"]

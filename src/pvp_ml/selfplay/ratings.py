@@ -30,11 +30,6 @@ class Belief:
     mu: float = 25.0
     sigma: float = 25.0 / 3.0
 
-    @property
-    def cautious(self) -> float:
-        """Mean minus three deviations: what a leaderboard should sort by."""
-        return self.mu - 3.0 * self.sigma
-
 
 START: dict[RatingSystem, Belief] = {"openskill": Belief(), "elo": Belief(ANCHOR_RATING, 0.0)}
 """What is believed of a player that has not played."""

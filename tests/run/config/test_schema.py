@@ -146,3 +146,13 @@ def test_every_shipped_preset_loads(tmp_path):
         config = load_config(info.name, [], tmp_path)
         assert config.run.name == info.name.replace("/", "-")
         assert info.title, f"{info.name} has no title"
+
+
+@pytest.mark.parametrize(
+    ("words", "matches"),
+    [([], 512), (["--env.remote", "localhost:7070"], 32), (["--remote-env-host", "localhost"], 32)],
+)
+def test_auto_matches_are_few_where_a_server_plays_them(tmp_path, monkeypatch, words, matches):
+    monkeypatch.setattr("pvp_ml.run.config.schema.cores", lambda: 2)
+    monkeypatch.setattr("pvp_ml.run.config.schema.free_bytes", lambda: None)
+    assert load_config("", ["--game", "nh", "--num-envs", "auto", *words], tmp_path).env.matches == matches

@@ -20,7 +20,6 @@ from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.rl.ppo_config import PpoConfig
 from pvp_ml.rl.rewards import RewardConfig, RewardMixer
 from pvp_ml.rl.schedule.expression import Expression
-from pvp_ml.rl.schedule.schedule import Schedule, Within
 from pvp_ml.run.config.flags import Option, options_of, read_flags, short_names
 from pvp_ml.run.config.presets import SUFFIXES, KeyPath, Layer, load_preset
 from pvp_ml.run.config.validate import Section, read_settings
@@ -30,7 +29,6 @@ from pvp_ml.run.trust import require_flags
 from pvp_ml.selfplay.matchmaking import SelfPlayConfig
 from pvp_ml.spec import GameSpec, RewardTerm
 
-Weight = Annotated[Schedule, Within(low=0.0)]
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 
@@ -290,6 +288,7 @@ def read_config(layer: Layer) -> Config:
     layer = layer.renamed(config_options(game)[1])
     config = read_settings(config_model(game), layer)
     check_names(config, layer)
+    check_clocks(config, layer)
     for index in range(len(config.phases)):
         config.in_phase(index)
     return config
@@ -312,6 +311,27 @@ def check_names(config: Config, layer: Layer) -> None:
         RewardMixer(spec, config.reward)
     except UserError as error:
         raise UserError(f"{layer.source(('reward',))}: reward: {error.message}", error.hint) from None
+
+
+def check_clocks(config: Config, layer: Layer) -> None:
+    """Refuse schedules over the share of the run that is done when the run has no end."""
+    path = () if config.run.total_steps else _first_on_run_clock(config.model_dump(mode="json"))
+    if path:
+        raise UserError(
+            f"{layer.source(path)}: {'.'.join(path)} has 'clock: run', but run.total_steps is 0, a run without an end",
+            "set run.total_steps, or use 'clock: steps' with change_over_time_steps",
+        )
+
+
+def _first_on_run_clock(data: Any, path: KeyPath = ()) -> KeyPath:
+    """Where the first such schedule stands in a config's plain data; empty = nowhere."""
+    if isinstance(data, dict):
+        if "type" in data and data.get("clock") == "run":
+            return path
+        inner: Iterable[tuple[Any, Any]] = data.items()
+    else:
+        inner = enumerate(data) if isinstance(data, list) else ()
+    return next((found for key, part in inner if (found := _first_on_run_clock(part, (*path, str(key))))), ())
 
 
 def _run_name(preset: PurePath) -> str:

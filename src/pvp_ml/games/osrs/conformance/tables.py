@@ -284,9 +284,3 @@ def guarded(path: Path, number: int, parse: Callable[[list[str]], Parsed], cells
         raise TraceError(
             f"{path.name} line {number}: {error}", "the README of the recordings lists the columns"
         ) from error
-
-
-def read_hits(path: Path) -> Iterator[tuple[str, Hit]]:
-    """(attacker's episode, hit) of every row."""
-    for number, cells in table_of(path, HIT_COLUMNS):
-        yield cells[2], guarded(path, number, parse_hit, cells)

@@ -75,10 +75,6 @@ class Links:
         """Whether the connection is open, or about to be."""
         return self.links[index].socket is not None
 
-    def may_connect(self, index: int, now: float) -> bool:
-        """Whether the pause after the last failure is over."""
-        return now >= self.links[index].retry_at
-
     def request(self, index: int, line: bytes, deadline: float, now: float) -> Failure | None:
         """Send one line; the answer comes out of `poll`. Gives a failure when it cannot even begin."""
         link = self.links[index]
