@@ -187,6 +187,21 @@ def test_state_restores_exactly():
     assert (resumed.policy.flat == other.policy.flat).all()
 
 
+def test_a_state_of_version_0_1_restores():
+    """It had three counters, and one number of steps for each part."""
+    one, other = trainee(), trainee()
+    one.learn(Source(one, 50), Progress())
+    old = one.state()
+    old["counters"] = old["counters"][:3]
+    assert old["adam/actor/step"].tolist() == old["adam/critic/step"].tolist() == [10]
+    assert sorted(old) == ["adam/actor/exp_avg", "adam/actor/exp_avg_sq", "adam/actor/step", "adam/critic/exp_avg",
+                           "adam/critic/exp_avg_sq", "adam/critic/step", "counters", "reward/count", "reward/mean",
+                           "reward/var"]  # fmt: skip
+    other.restore(old)
+    assert (other.updates, other.looking) == (10, 0)
+    assert all((array == one.state()[key]).all() for key, array in other.state().items())
+
+
 def test_reward_scale_is_the_root_mean_square_and_1_without_rewards():
     from pvp_ml.rl.normalize import moments
 
