@@ -20,9 +20,9 @@ from legacy_writer import Obj, Ordered, Raw, Scalar, Writer, forward, mlp, model
 from pvp_ml import cli
 from pvp_ml.compat.convert import convert
 from pvp_ml.compat.old_model import read_legacy
+from pvp_ml.compat.old_values import LegacyError
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
-from pvp_ml.legacy_values import LegacyError
 from pvp_ml.model.actor import Actor
 from pvp_ml.model.bundle import read_bundle
 from pvp_ml.rl.schedule.schedule import Schedule

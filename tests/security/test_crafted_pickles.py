@@ -14,7 +14,7 @@ from legacy_writer import Obj, Raw, Writer, model_file, name, text, write_zip
 
 from pvp_ml.compat.old_model import read_legacy
 from pvp_ml.compat.old_pickle import read_pickle
-from pvp_ml.legacy_values import LegacyError
+from pvp_ml.compat.old_values import LegacyError
 
 PARAMS = Obj("PolicyParams", max_sequence_length=1, actor_input_size=1, critic_input_size=1, action_head_sizes=[2])
 CHOICES = [{"id": "a", "description": ""}, {"id": "b", "description": ""}]
@@ -65,7 +65,9 @@ def test_nesting_does_not_end_the_process(tmp_path, which):
     (tmp_path / "old.zip").write_bytes(write_zip({"data.pkl": b"\x80\x02" + CRASHES[which] + b".", "version": b"3"}))
     told = subprocess.run([sys.executable, "-c", IMPORT, str(tmp_path / "old.zip")], capture_output=True, text=True)
     assert told.returncode == 1, "an exception, not a signal"
-    assert told.stderr.rstrip().splitlines()[-1].startswith("pvp_ml.legacy_values.LegacyError: "), told.stderr[-400:]
+    assert told.stderr.rstrip().splitlines()[-1].startswith("pvp_ml.compat.old_values.LegacyError: "), told.stderr[
+        -400:
+    ]
 
 
 SLOW = {

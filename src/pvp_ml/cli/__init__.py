@@ -36,6 +36,7 @@ COMMANDS = {
     "compare": ("pvp_ml.cli.compare:compare", "Learning curves of several runs and seeds, as table and picture."),
     "play": ("pvp_ml.cli.play.command:play", "Sit down at a game yourself."),
     "game": ("pvp_ml.cli.game:app", "List, show and check games."),
+    "team": ("pvp_ml.cli.team:app", "Check and show teams for Pokémon battles."),
     "model": ("pvp_ml.cli.model:app", "List, inspect and verify model files."),
     "bc": ("pvp_ml.cli.bc:app", "Record decisions and train a policy that decides alike."),
     "serve": ("pvp_ml.cli.serve:serve", "Answer other programs' requests for decisions."),

@@ -72,7 +72,7 @@ def record(player: str, *flags: Flags, game: str = "", out: Path = Path("recordi
 @app.command(name="import")
 def import_(*battles: Path, out: Path = Path("recording.zip"), winners: bool = False, min_rating: int = 0,
             format: str = "", game: str = "") -> None:  # fmt: skip
-    """Read recorded matches of people. VGC: Showdown replays (JSON), their logs, input logs, or folders of them.
+    """Read recorded matches of people. VGC: Showdown replays, their logs, input logs, {id: [time, log]}, folders.
 
     Input logs hold every choice and are exact. A replay shows what happened: decisions that it hides are left out.
 

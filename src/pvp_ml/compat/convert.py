@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.compat.old_model import LegacyModel, linear_places
+from pvp_ml.compat.old_values import LegacyError
 from pvp_ml.games import registry
-from pvp_ml.legacy_values import LegacyError
 from pvp_ml.model.bundle import Bundle, Training, make_bundle
 from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.spec import GameSpec

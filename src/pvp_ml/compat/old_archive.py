@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.compat.old_pickle import MAX_PICKLE_BYTES
-from pvp_ml.legacy_values import LegacyError, StorageRef, TensorRef
+from pvp_ml.compat.old_values import LegacyError, StorageRef, TensorRef
 
 MAX_FILE_BYTES = 256 << 20
 MAX_ENTRIES = 4096

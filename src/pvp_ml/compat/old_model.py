@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from pvp_ml.compat.old_archive import LegacyArchive, open_file
 from pvp_ml.compat.old_pickle import read_pickle
+from pvp_ml.compat.old_values import LegacyError, Record, TensorRef, show
 from pvp_ml.games.contract import Contract, parse_contract
-from pvp_ml.legacy_values import LegacyError, Record, TensorRef, show
 
 Array = npt.NDArray[Any]
 Layout = Literal["per-frame", "flat-prefix"]

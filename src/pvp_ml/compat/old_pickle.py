@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pvp_ml.legacy_values import Global, LegacyError, Record, StorageRef, TensorRef, check_extent, show
+from pvp_ml.compat.old_values import Global, LegacyError, Record, StorageRef, TensorRef, check_extent, show
 
 MAX_PICKLE_BYTES = 4 << 20
 MAX_OPCODES = 400_000

@@ -137,7 +137,8 @@ class Tooling:
 
     setup: `(tell)` fetches what it needs from outside (a simulator, meshes): `pvp-ml game setup`.
     doctor: what `pvp-ml doctor` says of this machine for this game.
-    bench: `(config, tell)` measures a game that cannot be timed by stepping it here: `pvp-ml bench sim`.
+    bench: `(config, tell, matches, seconds, repeats)` measures a game that cannot be timed by stepping it here, all of
+        its processes counted (0 matches = as many as suit it): `pvp-ml bench sim`.
     bench_matches: how many play side by side when `bench sim` is not told.
     conform: `(folder, free_plays, limit, tell)` compares it with recorded matches of the original.
     demo: what `pvp-ml demo --game NAME` does.
@@ -154,7 +155,7 @@ class Tooling:
 
     setup: Callable[[Tell], None] | None = None
     doctor: Callable[[], Iterable[Finding]] | None = None
-    bench: Callable[[Any, Tell], dict[str, Any]] | None = None
+    bench: Callable[[Any, Tell, int, float, int], dict[str, Any]] | None = None
     bench_matches: int = 1024
     conform: Callable[[Path, int, int, Tell], ConformResult] | None = None
     demo: Demo | None = None

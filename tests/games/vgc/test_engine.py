@@ -8,7 +8,8 @@ from pvp_ml.errors import UserError
 from pvp_ml.games.conformance.check import check_game
 from pvp_ml.games.registry import find
 from pvp_ml.games.vgc.formats import FORMATS
-from pvp_ml.match import RESTING, ActionError, MatchPlan, StepBuffers
+from pvp_ml.games.vgc.layout import column
+from pvp_ml.match import RESTING, ActionError, Bot, External, MatchPlan, StepBuffers
 
 CI_BATTLES, NIGHTLY_BATTLES = 60, 2000
 MEMORY_LIMIT = 500 << 20
@@ -223,3 +224,20 @@ def test_mirror_and_default_scenarios(build):
     assert all(a == b for a, b in drawn) and len({a for a, _ in drawn}) > 8
     free = [book.teams(MatchPlan(i, i, OPEN)) for i in range(200)]
     assert len({a for a, _ in free}) == 12 and sum(a == b for a, b in free) < 40
+
+
+def test_a_bots_seat_is_not_encoded_but_its_team_is_known_to_the_critic(build):
+    """What nobody reads is not made; the privileged part of the other seat does not change."""
+    game = build(teams=("kyogre-rain",), opponent_teams=("lunala-room",))
+    seen = []
+
+    def watch(out, count):
+        seen.extend((out.obs[i].copy(), out.privileged[i].copy()) for i in range(count) if out.serial[i] != RESTING)
+
+    play(game, plans(2, (External("a"), Bot("random"))), watch=watch)
+    assert len(seen) > 10
+    for obs, privileged in seen:
+        assert obs[0].any() and not obs[1].any()
+        assert privileged[0].any() and privileged[1].any()
+        own = obs[0][column("pokemon", 0, "species") : column("pokemon", 6, "species")]
+        assert (privileged[1] == own).all()

@@ -20,6 +20,20 @@ def test_the_old_spelling_is_accepted_with_a_hint():
     assert renamed("gen9vgc2023regc") == renamed("nonsense") == ""
 
 
+@pytest.mark.parametrize(
+    ("name", "id"),
+    [
+        ("gen9vgc2025regibo3", "gen9vgc2025regi"),
+        ("[Gen 9] VGC 2025 Reg I (Bo3)", "gen9vgc2025regi"),
+        ("[Gen 9 Champions] VGC 2026 Reg M-A (Bo3)", "gen9championsvgc2026regma"),
+        ("gen9vgc2025regg", "gen9vgc2024regg"),
+        ("[Gen 9] VGC 2025 Reg G (Bo3)", "gen9vgc2024regg"),
+    ],
+)
+def test_names_of_best_of_three_and_of_other_seasons(name, id):
+    assert find_format(name).id == id
+
+
 def test_the_hint_is_printed_once(caplog):
     config._mention.cache_clear()
     for _ in range(3):

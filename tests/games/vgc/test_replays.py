@@ -125,7 +125,7 @@ def test_the_command_reads_files_and_folders(build, tmp_path, capsys, monkeypatc
     assert run(["bc", "import", "nowhere"]) == 2
 
 
-def test_files_that_are_no_battles_are_refused(tmp_path):
+def test_files_that_are_no_battles_are_refused(tmp_path, monkeypatch):
     for name, text, why in (
         ("a.json", "[]", "format"),
         ("b.json", '{"formatid": "gen9vgc2025regi"}', "neither 'log' nor"),
@@ -133,8 +133,24 @@ def test_files_that_are_no_battles_are_refused(tmp_path):
         ("d.log", ">start {", "not JSON"),
     ):
         (tmp_path / name).write_text(text)
-        with pytest.raises(UserError, match=why):
-            replays.read_battle(tmp_path / name)
-    (tmp_path / "e.log").write_bytes(b"x" * (replays.MAX_FILE_BYTES + 1))
-    with pytest.raises(UserError, match="larger than"):
-        replays.read_battle(tmp_path / "e.log")
+        (found,) = replays.read_battles(tmp_path / name)
+        assert isinstance(found, UserError) and why in str(found)
+    monkeypatch.setattr(replays, "MAX_FILE_BYTES", 1000)
+    (tmp_path / "e.log").write_bytes(b"x" * 1001)
+    (found,) = replays.read_battles(tmp_path / "e.log")
+    assert "larger than 1000 bytes" in str(found)
+
+
+def test_many_logs_in_one_file(tmp_path):
+    """{id: [time, log]}: each is a battle of its own; one that cannot be read does not spoil the others."""
+    log = "|player|p1|a|1|1600\n|player|p2|b|2|1550\n|tier|[Gen 9] VGC 2025 Reg I (Bo3)\n|turn|1"
+    logs = {
+        "x-1": [1700000000, log],
+        "x-2": [1700000001, log.replace("Reg I", "Reg G")],
+        "x-3": [0, "|tier|[Gen 9] OU"],
+    }
+    (tmp_path / "many.json").write_text(json.dumps(logs))
+    first, second, third = replays.read_battles(tmp_path / "many.json")
+    assert (first.name, first.format, first.rating, len(first.lines)) == ("many.json: x-1", "gen9vgc2025regi", 1550, 4)
+    assert second.format == "gen9vgc2024regg"
+    assert isinstance(third, UserError) and "x-3" in str(third)

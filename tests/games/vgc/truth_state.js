@@ -165,7 +165,7 @@ function formFacts(mon, id) {
 function ownRows(world, seat, id) {
   const side = world.battle.sides[seat];
   const home = world.all[seat].filter(mon => !side.pokemon.includes(mon));
-  const started = world.battle.turn > 0;
+  const started = world.lines.includes('|start'); // leads may have to be replaced before turn 1
   return [...side.pokemon, ...home].map((mon, row) => {
     const active = mon.isActive && !mon.fainted;
     const slots = mon.moveSlots;
@@ -202,7 +202,7 @@ const sharedHp = mon => {
 // Rows 6…11: the two on the field first, the others in the order of team preview.
 function foeRows(world, seat, plan, id) {
   const side = world.battle.sides[1 - seat];
-  const started = world.battle.turn > 0;
+  const started = world.lines.includes('|start'); // leads may have to be replaced before turn 1
   const active = started ? side.active.filter(Boolean) : [];
   const faces = active.map(shownAs);
   const bench = world.all[1 - seat].filter(mon => !faces.includes(mon));
@@ -221,7 +221,7 @@ function foeRows(world, seat, plan, id) {
       on_left: onField && mon.position === 0 ? 1 : 0, on_right: onField && mon.position === 1 ? 1 : 0, ...statusFacts(mon),
     };
     if (shown || (plan.sheets === 'open' && !isSwordOrShield(mon))) Object.assign(expected, formFacts(mon, id), typeFacts(mon, id));
-    if (mon.baseAbility === 'regenerator') expected.hp = regenerated(world, mon, onField);
+    if (mon.baseAbility === 'regenerator' || world.transformers.has(mon)) expected.hp = regenerated(world, mon, onField);
     if (onField && !mon.fainted) Object.assign(expected, fieldFacts(mon));
     Object.assign(expected, plan.sheets === 'open' ? openFacts(world, mon, id) : closedFacts(world, mon, id));
     return {row, mon: mon.name, expected};
@@ -277,7 +277,9 @@ function usedMoves(lines, mon, id) {
   for (const line of lines) {
     const [, kind, ident, name, move] = line.split('|');
     if (!ident.endsWith(`: ${mon.name}`) || ident.slice(0, 2) !== mon.side.id) continue;
-    if (kind === 'move' && !line.includes('[from]') && name !== 'Struggle') used.push(toID(name));
+    // One Round makes the next come at once: called, but a choice of its own.
+    const own = !line.includes('[from]') || line.includes(`[from] move: ${name}`);
+    if (kind === 'move' && own && name !== 'Struggle') used.push(toID(name));
     if (kind === 'cant' && move && !name.startsWith('ability: ')) used.push(toID(move));
   }
   const different = [...new Set(used)];

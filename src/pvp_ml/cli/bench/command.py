@@ -90,11 +90,12 @@ def sim(
     from pvp_ml.cli.bench.loops import simulate
 
     kind = registry.find(game)
-    matches = matches or kind.tooling.bench_matches
-    check(matches, seconds, repeats)
+    check(matches or kind.tooling.bench_matches, seconds, repeats)
     if kind.tooling.bench is not None:
-        print(json.dumps(kind.tooling.bench(kind.config(), (lambda line: None) if as_json else print)))
+        tell = (lambda line: None) if as_json else print
+        print(json.dumps(kind.tooling.bench(kind.config(), tell, matches, seconds, repeats)))
         return
+    matches = matches or kind.tooling.bench_matches
     runs = [simulate(game, matches, seconds) for _ in range(repeats)]
     split = {part: sum(run.split[part] for run in runs) for part in ("simulate", "sample")}
     Measurement.of(f"sim/{game}", runs[0].unit, [run.per_second for run in runs], split).tell(as_json)
@@ -109,7 +110,7 @@ def train(
     compare: Literal["", "sb3", "ancestor"] = "",
     as_json: AsJson = False,
 ) -> None:
-    """The whole loop in one process: decisions learned per second of processor time.
+    """The whole loop: decisions learned per second of processor time, a simulator's own processes counted (Linux).
 
     Settings are flags, as in `pvp-ml train`; --game connect4 chooses a game.
 

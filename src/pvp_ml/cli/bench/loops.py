@@ -13,6 +13,7 @@ from pvp_ml import players
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.play import Table
+from pvp_ml.games.process_tree import cpu_s
 from pvp_ml.match import External, MatchPlan, VecGame
 from pvp_ml.players import Player
 from pvp_ml.run.config.schema import Config
@@ -87,7 +88,7 @@ def _simulate(game: VecGame, player: Player, seconds: float, clock: Callable[[],
 
 
 def learn(config: Config, rollouts: int) -> Timing:
-    """The training loop without disk and views, in one process."""
+    """The training loop without disk and views, in one process and those of its simulator, all of them counted."""
     from pvp_ml.run.store.run_store import RunStore
     from pvp_ml.run.tracking.tracker import Point, Tracker
     from pvp_ml.run.trainer import Run
@@ -109,12 +110,12 @@ def learn(config: Config, rollouts: int) -> Timing:
         try:
             for i in range(WARM_UP + rollouts):
                 if i == WARM_UP:
-                    before = time.process_time()
+                    before = cpu_s()
                 collected = run.collect()
                 if collected is None:
                     raise UserError("a shard was lost while measuring", "see `pvp-ml doctor`")
                 run.record(collected, run.learn())
-            seconds = time.process_time() - before
+            seconds = cpu_s() - before
         finally:
             run.close()
     measured = [point.values for point in points[WARM_UP:]]

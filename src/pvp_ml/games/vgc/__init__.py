@@ -35,10 +35,12 @@ def _watch(config: VgcConfig, first: str, second: str, scenario: str, seed: int)
     return watch(config, first, second, scenario, seed)
 
 
-def _bench(config: VgcConfig, tell: Callable[[str], None]) -> dict[str, Any]:
+def _bench(
+    config: VgcConfig, tell: Callable[[str], None], matches: int, seconds: float, repeats: int
+) -> dict[str, Any]:
     from pvp_ml.games.vgc.bench import bench
 
-    return bench(config=config, progress=tell)
+    return bench(config, tell, matches, seconds, repeats)
 
 
 def _doctor() -> Iterator[Finding]:

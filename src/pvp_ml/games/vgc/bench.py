@@ -17,14 +17,16 @@ import numpy as np
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.legal import Legality
+from pvp_ml.games.process_tree import tree_cpu_s
 from pvp_ml.games.vgc.config import SIMULATOR, VgcConfig, make_spec
 from pvp_ml.games.vgc.game import VgcGame
-from pvp_ml.games.vgc.live.showdown_server import local_server, tree_cpu_s
+from pvp_ml.games.vgc.live.showdown_server import local_server
 from pvp_ml.games.vgc.teams import shipped
 from pvp_ml.match import IDLE, RESTING, External, MatchPlan, StepBuffers
 
 MATCHES_PER_WORKER = 64
 WARM_UP = 10_000  # decisions a worker, for the JIT
+PORTION = 250  # decisions between two looks at the clock
 BASELINE_BATTLES = 80  # measured, after as many to warm up
 BASELINE_CONCURRENT = 8
 BASELINE_S = 1200.0
@@ -88,21 +90,27 @@ class _Driver:
             self.game.send(out.match[live].copy(), actions)
 
 
-def measure(workers: int, decisions: int, config: VgcConfig, warm_up: int = WARM_UP, seed: int = 1) -> Speed:
-    """Random play with full observations in `workers` processes; `decisions` and `warm_up` are for each worker."""
-    game = VgcGame(config.model_copy(update={"workers": workers}), MATCHES_PER_WORKER * workers)
+def measure(workers: int, seconds: float, config: VgcConfig, warm_up: int = WARM_UP, matches: int = 0) -> Speed:
+    """Random play with full observations in `workers` processes, for `seconds` of CPU time of all together.
+
+    `warm_up`: decisions before that, for each worker. `matches`: side by side; 0 = 64 for each worker.
+    """
+    game = VgcGame(config.model_copy(update={"workers": workers}), matches or MATCHES_PER_WORKER * workers)
     try:
-        driver = _Driver(game, seed)
+        driver = _Driver(game, 1)
         driver.run(warm_up * workers)
         before = (driver.decisions, driver.battles, time.monotonic(), time.process_time(), game.stats())
-        driver.run(decisions * workers)
-        after = game.stats()
-        wall, own = time.monotonic() - before[2], time.process_time() - before[3]
+        spent = 0.0
+        while spent < seconds:
+            driver.run(PORTION)
+            after = game.stats()
+            node = sum(a["cpu_s"] - b["cpu_s"] for a, b in zip(after, before[4], strict=True))
+            spent = time.process_time() - before[3] + node
+        wall = time.monotonic() - before[2]
     finally:
         game.close()
-    node = sum(a["cpu_s"] - b["cpu_s"] for a, b in zip(after, before[4], strict=True))
     memory = max(a["rss_bytes"] for a in after)
-    return Speed("pvp-ml", workers, driver.decisions - before[0], driver.battles - before[1], wall, own + node, memory)
+    return Speed("pvp-ml", workers, driver.decisions - before[0], driver.battles - before[1], wall, spent, memory)
 
 
 def baseline(python: str, config: VgcConfig, battles: int, decisions_per_battle: float) -> Speed:
@@ -145,11 +153,15 @@ def _expect(line: str, start: str) -> str:
     return line
 
 
-def bench(decisions: int = 20_000, config: VgcConfig | None = None, progress: Progress = print) -> dict[str, Any]:
-    """One and two workers, and the baseline between them when its Python is named; a JSON object with a ratio."""
-    config = config or VgcConfig()
+def bench(
+    config: VgcConfig, progress: Progress = print, matches: int = 0, seconds: float = 20.0, repeats: int = 1
+) -> dict[str, Any]:
+    """One and two workers, and the baseline between them when its Python is named; a JSON object with a ratio.
+
+    `matches` side by side (0 = 64 a worker), `seconds` of CPU time a measurement; the median of `repeats` counts.
+    """
     python = os.environ.get(BASELINE_PYTHON)
-    speeds = [_told(measure(1, decisions, config), progress)]
+    speeds = [_told(_median(1, seconds, config, matches, repeats), progress)]
     per_battle = speeds[0].decisions / max(speeds[0].battles, 1)
     ratio = None
     if python and Path("/proc").is_dir():
@@ -159,7 +171,7 @@ def bench(decisions: int = 20_000, config: VgcConfig | None = None, progress: Pr
         speeds.append(other)
     else:
         progress(f"no baseline: set {BASELINE_PYTHON} to a Python that has poke-env 0.16.1 (Linux)")
-    speeds.append(_told(measure(2, decisions, config), progress))
+    speeds.append(_told(_median(2, seconds, config, matches, repeats), progress))
     return {
         "game": "vgc", "format": config.format, "simulator": SIMULATOR, "observation_size": make_spec(config).obs_size,
         "decisions_per_battle": round(per_battle, 2), "ratio_to_poke_env": ratio,
@@ -167,6 +179,11 @@ def bench(decisions: int = 20_000, config: VgcConfig | None = None, progress: Pr
                     "python": platform.python_version(), "system": platform.system()},
         "speeds": [speed.to_json() for speed in speeds],
     }  # fmt: skip
+
+
+def _median(workers: int, seconds: float, config: VgcConfig, matches: int, repeats: int) -> Speed:
+    speeds = [measure(workers, seconds, config, matches=matches) for _ in range(repeats)]
+    return sorted(speeds, key=lambda speed: speed.decisions / speed.cpu_s)[repeats // 2]
 
 
 def _told(speed: Speed, progress: Progress) -> Speed:

@@ -27,12 +27,18 @@ FORMATS: tuple[Format, ...] = (
     Format("gen9championsvgc2026regmb", "Champions VGC 2026 Regulation M-B", "mega", "champions"),
 )
 _BY_ID = {format.id: format for format in FORMATS}
+_SAME_RULES = {"gen9vgc2025regg": "gen9vgc2024regg"}
+"""Names of other seasons, and the format above that has their rules."""
 
 
 def modern_name(name: str) -> str:
-    """The spelling of today: 'gen9vgc2023regulationc' is 'gen9vgc2023regc' since the simulator renamed it."""
+    """The spelling of today: 'gen9vgc2023regulationc' is 'gen9vgc2023regc' since the simulator renamed it.
+
+    Battles of a best of three have the rules of one, and Regulation G of 2025 is that of 2024.
+    """
     plain = "".join(character for character in name.lower() if character.isalnum())
-    return plain.replace("regulation", "reg")
+    plain = plain.replace("regulation", "reg").removesuffix("bo3")
+    return _SAME_RULES.get(plain, plain)
 
 
 def renamed(name: str) -> str:

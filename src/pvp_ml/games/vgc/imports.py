@@ -5,20 +5,19 @@ from __future__ import annotations
 from pvp_ml.errors import UserError
 from pvp_ml.games.tooling import Imported, ImportOrder
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
-from pvp_ml.games.vgc.replays import find_files, import_battles, read_battle
+from pvp_ml.games.vgc.replays import find_files, import_battles, read_battles
 
 
 def import_matches(order: ImportOrder) -> Imported:
     """Every battle that can be read and is rated well enough; what cannot be read is told in `refused`."""
-    refused, read = [], []
+    refused: list[str] = []
+    read = []
     for path in find_files(order.files):
-        try:
-            battle = read_battle(path, order.format)
-        except UserError as error:
-            refused.append(str(error))
-            continue
-        if battle.rating >= order.min_rating:
-            read.append(battle)
+        for found in read_battles(path, order.format):
+            if isinstance(found, UserError):
+                refused.append(str(found))
+            elif found.rating >= order.min_rating:
+                read.append(found)
     if not read:
         raise UserError("none of the files holds a battle to learn from", refused[0] if refused else "lower the rating")
     recording, report = import_battles(read, VgcConfig(), order.winners)

@@ -32,6 +32,11 @@ def vocabulary(kind: str) -> tuple[str, ...]:
     return tuple(known[kind])
 
 
+def room(kind: str) -> int:
+    """Ids that a network has places for: more than there are today, so that a new regulation breaks no old model."""
+    return int(_read("layout.json")["reserved"][kind])
+
+
 def name_of(kind: str, number: int) -> str | None:
     """The entry with that id; '' for "nothing", None for "unknown"."""
     if number < RESERVED_IDS:
@@ -42,7 +47,7 @@ def name_of(kind: str, number: int) -> str | None:
 def _feature(text: str, constant: bool) -> Feature:
     kind, name = text.split(" ")
     if kind.startswith("id:"):
-        return Feature(name, "id", len(vocabulary(kind[3:])) + RESERVED_IDS, constant=constant)
+        return Feature(name, "id", room(kind[3:]), constant=constant)
     return Feature(name, "flag" if kind == "flag" else "real", constant=constant)
 
 

@@ -22,7 +22,7 @@ from pvp_ml.games.vgc.formats import FORMATS, modern_name
 from pvp_ml.games.vgc.node import install
 from pvp_ml.model.recording import Recording
 
-MAX_FILE_BYTES = 8 << 20
+MAX_FILE_BYTES = 512 << 20
 MAX_LINES = 50_000
 SUFFIXES = (".json", ".log", ".txt")
 BATCH = 50  # battles in one call of Node
@@ -68,27 +68,56 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
     return found
 
 
-def read_battle(path: Path, format: str = "") -> Battle:
-    """A replay JSON, a spectator's log or an input log; `format` helps a bare log that does not name its own."""
+def read_battles(path: Path, format: str = "") -> Iterator[Battle | ReplayError]:
+    """The battles of a file, or why one cannot be read.
+
+    A file holds a replay (JSON), a spectator's log, an input log, or many logs as JSON {id: [time, log]}; `format`
+    helps a bare log that does not name its own.
+    """
     with path.open("rb") as file:
         data = file.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
-        raise ReplayError(f"'{path}' is larger than {MAX_FILE_BYTES} bytes")
-    rating = 0
-    if data.lstrip()[:1] == b"{":
-        fields = _object(path, data)
-        lines = _log_of(path, fields)
-        said = fields.get("formatid") or fields.get("format")
-        format = str(said) if isinstance(said, str) else format
-        rating = fields["rating"] if isinstance(fields.get("rating"), int) else 0
+        yield ReplayError(f"'{path}' is larger than {MAX_FILE_BYTES} bytes", "split it")
+        return
+    try:
+        fields = _object(path, data) if data.lstrip()[:1] == b"{" else None
+    except ReplayError as error:
+        yield error
+        return
+    if fields and all(_is_timed_log(value) for value in fields.values()):
+        for name, (_, log) in fields.items():
+            yield _battle(f"{path.name}: {name[:80]}", log.splitlines(), format, {})
+    elif fields is not None:
+        try:
+            yield _battle(str(path), _log_of(path, fields), format, fields)
+        except ReplayError as error:
+            yield error
     else:
-        lines = data.decode("utf-8", "replace").splitlines()
+        yield _battle(str(path), data.decode("utf-8", "replace").splitlines(), format, {})
+
+
+def _is_timed_log(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and isinstance(value[1], str)
+
+
+def _battle(name: str, lines: list[str], format: str, fields: dict[str, Any]) -> Battle | ReplayError:
     if len(lines) > MAX_LINES:
-        raise ReplayError(f"'{path}' has {len(lines)} lines, the limit is {MAX_LINES}")
-    return Battle(path.name, _format(path, lines, format), tuple(lines), rating)
+        return ReplayError(f"'{name}' has {len(lines)} lines, the limit is {MAX_LINES}")
+    said = fields.get("formatid") or fields.get("format")
+    rating = fields["rating"] if isinstance(fields.get("rating"), int) else _rating(lines)
+    try:
+        return Battle(name, _format(name, lines, str(said) if isinstance(said, str) else format), tuple(lines), rating)
+    except ReplayError as error:
+        return error
 
 
-def _object(path: Path, data: bytes) -> dict[str, Any]:
+def _rating(lines: Sequence[str]) -> int:
+    """The lower of the players' ratings, where the log gives both (`|player|p1|name|avatar|rating`); else 0."""
+    found = [line.split("|")[5] for line in lines[:50] if line.startswith("|player|") and line.count("|") >= 5]
+    return min(int(text) for text in found) if len(found) > 1 and all(text.isdigit() for text in found) else 0
+
+
+def _object(path: Path | str, data: bytes) -> dict[str, Any]:
     """JSON with texts longer than the strict reader allows: a whole log is one text."""
     try:
         value = json.loads(data.decode("utf-8"))
@@ -110,7 +139,7 @@ def _log_of(path: Path, fields: dict[str, Any]) -> list[str]:
     raise ReplayError(f"'{path}' has neither 'log' nor 'inputLog'", "is it a Showdown replay?")
 
 
-def _format(path: Path, lines: Sequence[str], said: str) -> str:
+def _format(path: str, lines: Sequence[str], said: str) -> str:
     known = {format.id: format.id for format in FORMATS}
     for line in lines[:50]:
         if line.startswith(">start "):

@@ -32,13 +32,15 @@ class TeamError(UserError):
 class Prepared:
     """A team as the format plays it, in the simulator's packed form.
 
-    `problems`: what the rules say against it, one sentence each. `completed`: the Pokémon of a sheet without effort
-    values, with the spread that each was given.
+    `text` is the same in Showdown's text form, `species` its Pokémon. `problems`: what the rules say against it, one
+    sentence each. `completed`: the Pokémon of a sheet without effort values, with the spread that each was given.
     """
 
     packed: str
     problems: tuple[str, ...]
     completed: tuple[str, ...]
+    text: str = ""
+    species: tuple[str, ...] = ()
 
 
 @cache
@@ -118,7 +120,9 @@ def prepare(texts: dict[str, str], format: str, installation: Installation | Non
     format = find_format(format).id
     answer = json.loads((installation or find()).run("validate.js", {format: texts}))[format]
     return {
-        name: Prepared(found["packed"], tuple(found["problems"]), tuple(found["completed"]))
+        name: Prepared(
+            found["packed"], tuple(found["problems"]), tuple(found["completed"]), found["text"], tuple(found["species"])
+        )
         for name, found in answer.items()
     }
 

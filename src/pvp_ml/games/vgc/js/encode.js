@@ -199,8 +199,9 @@ function writeObservation(out, view, format) {
 }
 
 // The privileged part of a seat is what the other seat knows of its own six.
-function writePrivileged(out, otherObservation) {
-  out.set(otherObservation.subarray(blocks.pokemon.at, blocks.pokemon.at + OWN_ROWS * MON_WIDTH));
+function writePrivileged(out, otherView) {
+  out.fill(0);
+  otherView.own.forEach((mon, i) => writeMon(out, i * MON_WIDTH, mon));
 }
 
 module.exports = {writeObservation, writePrivileged, fieldFor, size, privilegedSize};

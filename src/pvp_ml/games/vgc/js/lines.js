@@ -120,6 +120,7 @@ const LINES = {
   '-item'(p, ident) { reveal.gainItem(this, p, ident); },
   '-enditem'(p, ident) { reveal.loseItem(this, this.mon(ident), toID(p[3])); },
   '-ability'(p) { reveal.changeAbility(this, p); },
+  '-endability'(p, ident) { if (this.slot(ident)) this.slot(ident).volatiles.gastroacid = 1; },
   '-fail'(p, ident) {
     const slot = this.slot(ident);
     if (slot && p.length === 3 && this.dex.moves.get(slot.lastMove).stallingMove) slot.protects = slot.stall = 0;

@@ -75,17 +75,16 @@ function writeRecord(buffer, at, match) {
   writeNumbers(buffer, at, match);
   const start = buffer.byteOffset + at;
   const floats = (offset, count) => new Float32Array(buffer.buffer, start + offset, count);
-  const obs = [0, 1].map(seat => floats(OFFSETS.obs + seat * size * 4, size));
   for (const seat of [0, 1]) {
     const view = match.perspective(seat);
-    writeObservation(obs[seat], view, match.plan.format);
+    const obs = floats(OFFSETS.obs + seat * size * 4, size);
+    if (match.isBot(seat)) obs.fill(0); // nobody reads it
+    else writeObservation(obs, view, match.plan.format);
+    writePrivileged(floats(OFFSETS.privileged + (1 - seat) * privilegedSize * 4, privilegedSize), view);
     const request = !match.over && match.isActing(seat) ? match.request(seat) : null;
     const mask = new Uint8Array(buffer.buffer, start + OFFSETS.mask + seat * legal.MASK_SIZE, legal.MASK_SIZE);
     legal.writeMask(request, mask);
     writeAdvice(buffer, at, match, seat, view, mask);
-  }
-  for (const seat of [0, 1]) {
-    writePrivileged(floats(OFFSETS.privileged + seat * privilegedSize * 4, privilegedSize), obs[1 - seat]);
   }
 }
 

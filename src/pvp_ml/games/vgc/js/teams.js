@@ -82,17 +82,20 @@ function complete(dex, team) {
   return done;
 }
 
-// {packed, problems, completed}: the team as the format plays it (level, formes), what the rules say against it, and
+// {packed, problems, completed, text, species}: the team as the format plays it (level, formes), what the rules say against it, and
 // which Pokémon were given a spread.
 function prepare(format, text) {
   const team = read(text);
-  if (!team || !team.length) return {packed: '', problems: ['This is not a team: no Pokémon could be read.'], completed: []};
+  if (!team || !team.length) {
+    return {packed: '', problems: ['This is not a team: no Pokémon could be read.'], completed: [], text: '', species: []};
+  }
   const dex = Dex.forFormat(format);
   const completed = complete(dex, team);
   const problems = TeamValidator.get(format).validateTeam(team) || [];
   const {adjustLevel} = Dex.formats.getRuleTable(Dex.formats.get(format));
   for (const set of team) set.level = set.adjustLevel || adjustLevel || set.level;
-  return {packed: Teams.pack(team), problems, completed};
+  const species = team.map(set => set.species || set.name);
+  return {packed: Teams.pack(team), problems, completed, text: Teams.export(team), species};
 }
 
 module.exports = {read, prepare, train, isUntrained};

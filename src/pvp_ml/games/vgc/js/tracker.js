@@ -191,7 +191,7 @@ class Tracker {
     slot.lastMove = id;
     const called = reveal.taggedWith(parts, '[from] ');
     if (id === 'struggle') return;
-    if (!called) {
+    if (!called || effectId(called) === id) { // a Round that follows a Round is a choice of its own
       this.learnMove(slot.mon, slot, id);
       this.spend(slot, id, 1 + this.pressure(ident, id, parts));
     } else if (called.startsWith('move: ') && slot.mon.moves.includes(effectId(called))) {
@@ -207,7 +207,9 @@ class Tracker {
   // Extra PP that the foes' Pressure costs a move: one for each foe with it that the move is meant for.
   pressure(ident, id, parts) {
     const move = this.dex.moves.get(id);
-    const presses = slot => Boolean(slot && slot.mon && !slot.mon.fainted && reveal.currentAbility(slot) === 'pressure');
+    const has = (slot, ability) => Boolean(slot && slot.mon && !slot.mon.fainted && reveal.currentAbility(slot) === ability);
+    const gas = this.teams.some(team => team.slots.some(slot => has(slot, 'neutralizinggas')));
+    const presses = slot => has(slot, 'pressure') && (slot.mon.item === 'abilityshield' || !(gas || slot.volatiles.gastroacid));
     const foes = this.teams[ident[1] === '1' ? 1 : 0].slots;
     if (FOES_MEANT.has(move.target) || move.flags.mustpressure) return foes.filter(presses).length;
     if (ALLIES_MEANT.has(move.target) || parts.includes('[notarget]')) return 0;

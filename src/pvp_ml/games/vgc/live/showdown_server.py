@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pvp_ml.errors import UserError
+from pvp_ml.games.process_tree import tree
 from pvp_ml.games.vgc.node import install
 
 
@@ -36,7 +37,7 @@ def local_server() -> Iterator[tuple[subprocess.Popen[bytes], int]]:
             _await_port(process, port)
             yield process, port
         finally:
-            children = _tree(process.pid)
+            children = tree(process.pid)
             for pid in [*children[::-1]]:
                 with contextlib.suppress(OSError):
                     os.kill(pid, 9)
@@ -58,29 +59,3 @@ def _await_port(process: subprocess.Popen[bytes], port: int) -> None:
             return
         time.sleep(0.5)
     raise UserError("the Showdown server did not start", "try `pvp-ml game setup vgc` again")
-
-
-def _tree(root: int) -> list[int]:
-    """The process and its descendants, parents first (Linux)."""
-    parents: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-                parents.setdefault(int(fields[1]), []).append(int(entry.name))
-    found, open_ = [], [root]
-    while open_:
-        pid = open_.pop()
-        found.append(pid)
-        open_ += parents.get(pid, [])
-    return found
-
-
-def tree_cpu_s(root: int) -> float:
-    """CPU seconds of a process and its descendants that still live (Linux)."""
-    ticks = 0
-    for pid in _tree(root):
-        with contextlib.suppress(OSError):
-            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-            ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
