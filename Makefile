@@ -7,7 +7,7 @@ PLAYER := train,web
 # One numeric thread per process: several processes share the cores, and more threads only get in each other's way.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test check nightly nightly-margins bench docs install install-dev clean
+.PHONY: demo test check nightly nightly-margins nightly-reliability bench docs install install-dev clean
 
 demo: install
 	@$(BIN)/pvp-ml demo
@@ -27,6 +27,10 @@ nightly: install-dev
 
 nightly-margins: install-dev
 	@$(BIN)/python benchmarks/learning_margins.py --seeds 10 --all
+
+# The reliability promises R1 to R20, each with its figures; about two hours. Some of it: make nightly-reliability ROWS="R1 R18"
+nightly-reliability: install-dev
+	@$(BIN)/python tests/reliability/table.py $(ROWS)
 
 bench: install-dev
 	@$(BIN)/pvp-ml bench sim --game connect4

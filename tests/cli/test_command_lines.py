@@ -121,13 +121,16 @@ def test_serving(typed, monkeypatch):
     assert (second.port, str(second.models_dir)) == (9999, "models")
 
 
-def test_tensorboard_is_started_once_and_stopped(typed, folder, monkeypatch):
+def test_tensorboard_is_started_once_and_stopped(typed, folder, monkeypatch, tmp_path):
     started = []
     popen = subprocess.Popen
+    (tmp_path / "stub/tensorboard").mkdir(parents=True)  # a process is known by its command line: only the code is ours
+    (tmp_path / "stub/tensorboard/__init__.py").touch()
+    (tmp_path / "stub/tensorboard/main.py").write_text("import time; time.sleep(60)")
 
     def fake(command, **settings):
         started.append(command)
-        return popen([sys.executable, "-c", "import time; time.sleep(60)"], **settings)
+        return popen(command, env={**os.environ, "PYTHONPATH": str(tmp_path / "stub")}, **settings)
 
     monkeypatch.setattr("pvp_ml.cli.tensorboard.subprocess.Popen", fake)
     first = typed("train tensorboard")

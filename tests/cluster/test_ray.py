@@ -265,13 +265,20 @@ def test_a_cluster_of_our_own_is_for_this_machine_alone(cluster):
     assert f"{8265:04X}" not in {port for _, port in sockets}
 
 
-def test_a_wrong_token_is_one_clear_line(cluster):
-    script = f"from pvp_ml.cluster.ray_cluster import connect; connect({cluster.address!r}, 1)"
-    stranger = {**os.environ, "RAY_AUTH_TOKEN": "1" * 64}
-    done = subprocess.run([sys.executable, "-c", script], env=stranger, capture_output=True, timeout=120, check=False)
-    last = done.stderr.decode().strip().splitlines()[-1]
-    assert "UserError: the Ray cluster at" in last, done.stderr.decode()
-    assert "refuses this token" in last
+@pytest.mark.parametrize(
+    ("change", "is_let_in"),
+    [({}, True), ({"RAY_AUTH_TOKEN": "1" * 64}, False), ({"RAY_AUTH_MODE": "disabled"}, False)],
+    ids=["the right token", "a wrong token", "no token"],
+)  # fmt: skip
+def test_the_token_lets_in_and_keeps_out(cluster, change, is_let_in):
+    script = f"from pvp_ml.cluster.ray_cluster import connect; connect({cluster.address!r}, 1).close(); print('in')"
+    there = {**os.environ, **change}
+    done = subprocess.run([sys.executable, "-c", script], env=there, capture_output=True, timeout=120, check=False)
+    last = done.stderr.decode().strip().splitlines()[-1:]
+    assert (done.stdout.strip() == b"in") == is_let_in, done.stderr.decode()
+    if not is_let_in:
+        assert "UserError: the Ray cluster at" in last[0], done.stderr.decode()
+        assert "refuses this token" in last[0]
 
 
 def test_the_cluster_file_is_one_that_ray_reads():

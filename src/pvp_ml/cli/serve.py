@@ -42,7 +42,7 @@ class ServeOptions:
         token_file: file that holds the token; or set PVP_ML_TOKEN
         allow_origin: an origin whose pages may ask over HTTP, such as https://example.org; may be given several times
         deadline_ms: a request that waits longer gets an error instead
-        max_connections: of all clients together
+        max_connections: of the line port; the side port has places of its own
         idle_timeout: seconds without a message after which a connection is closed; 0 = never
         reload_seconds: how often changed files are looked for; 0 = never
         float_values: answer `values` as one number, as old servers did, not as a list

@@ -6,17 +6,16 @@ import asyncio
 from typing import Any
 
 import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
-def http_protocol(head_s: float, places: int) -> type[asyncio.Protocol]:
-    """HTTP as uvicorn has it, with `head_s` seconds to finish a head and `places` for those that are at it.
+def timed(protocol: Any, head_s: float, places: int) -> type[asyncio.Protocol]:
+    """Uvicorn's HTTP protocol with `head_s` seconds to finish a head and `places` for those that are at it.
 
     When all are taken, whoever has been at it longest is shown out.
     """
-    unfinished: dict[H11Protocol, asyncio.TimerHandle] = {}
+    unfinished: dict[Any, asyncio.TimerHandle] = {}
 
-    class Timed(H11Protocol):
+    class Timed(protocol):  # type: ignore[misc]
         """Watches how far the head is after every piece of data."""
 
         def connection_made(self, transport: Any) -> None:

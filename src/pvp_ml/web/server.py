@@ -21,13 +21,14 @@ from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
+from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
 
 from pvp_ml.errors import UserError
 from pvp_ml.web.arena import MAX_REPLAY_BYTES, Arena
 from pvp_ml.web.guard import Allowance, Guard, ServerConfig
 from pvp_ml.web.messages import MAX_MESSAGE_BYTES
-from pvp_ml.web.newcomers import http_protocol
+from pvp_ml.web.newcomers import timed
 from pvp_ml.web.page import Connection, Page
 
 STATIC = Path(__file__).parent / "static"
@@ -221,7 +222,7 @@ async def serve_until(
     listening = _listen(config)
     told = uvicorn.Config(
         site.app(),
-        http=http_protocol(config.head_s, config.newcomers),
+        http=timed(H11Protocol, config.head_s, config.newcomers),
         ws=_Protocol,
         ws_max_size=MAX_MESSAGE_BYTES,
         ws_per_message_deflate=False,

@@ -1,0 +1,18 @@
+"""The compiled fights never index outside an array: a build with bounds checks over random and recorded fights."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.nightly
+def test_no_index_leaves_its_array(tmp_path):
+    script = Path(__file__).parent / "bounds_checked.py"
+    checked = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "PVP_ML_CACHE_DIR": str(tmp_path)}
+    told = subprocess.run([sys.executable, str(script), "10000"], env=checked, capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr[-3000:]
+    assert told.stdout.count("10000 ticks") == 2
+    print(told.stdout)
