@@ -88,7 +88,7 @@ def test_half_of_a_reward_is_left_after_ten_seconds(name):
 @pytest.mark.parametrize(("phase", "least"), [("silver-skills-1", 0.35), ("silver-skills-2", 0.5), ("self-play", 0.5)])
 def test_goals_are_what_late_phases_pay_for(phase, least, tmp_path, monkeypatch):
     """The chaser against kickoff_and_clear, about two goals a minute: goals make up this share of all that is paid."""
-    monkeypatch.setenv("PVP_ML_HOME", str(tmp_path))
+    monkeypatch.setenv("PVP_ML_CACHE", str(tmp_path))
     read = config(phase, "--env.matches", "32", "--env.timeout_s", "40", "--env.mechanics_weight", "0")
     game = read.env.type.build(read.env.settings, 32)
     out = StepBuffers.allocate(game.spec, 32)

@@ -141,20 +141,25 @@ def check(
 
 
 @app.command
-def setup(name: str) -> None:
+def setup(name: str, *, packs: Annotated[bool, Parameter(negative="")] = False) -> None:
     """Fetch what a game needs from outside: a simulator, meshes.
 
     Args:
         name: a name from `pvp-ml game list`
+        packs: fetch training packs too, for games that have some (rocket_league)
     """
     from pvp_ml.games import registry
 
     game = registry.find(name)
+    if packs and game.tooling.setup_packs is None:
+        raise UserError(f"game '{game.name}' has no training packs", "leave --packs out")
     console = Console(highlight=False, soft_wrap=True)
     if game.tooling.setup is None:
         console.print(f"{game.name} needs nothing")
         return
     game.tooling.setup(lambda line: console.print(escape(line)))
+    if packs and game.tooling.setup_packs is not None:
+        game.tooling.setup_packs(lambda line: console.print(escape(line)))
     console.print(f"{game.name} is ready")
 
 

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from pvp_ml.model.bundle import Bundle
     from pvp_ml.model.recording import Recording
     from pvp_ml.players import Player
@@ -131,11 +134,40 @@ class SimServer:
     bench: Callable[[Sequence[int], float, int], dict[str, Any]]
 
 
+class ShotsPlayed(Protocol):
+    """What became of some shots: each names its pack and its kind."""
+
+    @property
+    def shots(self) -> tuple[Any, ...]:
+        """The shots, in order."""
+
+    @property
+    def success(self) -> npt.NDArray[np.bool_]:
+        """[n] whether each succeeded."""
+
+
+class ShotCourse(Protocol):
+    """Shots of training packs to be played alone on the field."""
+
+    @property
+    def spec(self) -> GameSpec:
+        """What a policy must fit."""
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """Bots to compare with."""
+
+    def attempt(self, bot: str, make: Callable[[GameSpec], Player] | None) -> ShotsPlayed:
+        """Let a bot, or the player that `make` builds, try all of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tooling:
     """What a game can do for the commands.
 
     setup: `(tell)` fetches what it needs from outside (a simulator, meshes): `pvp-ml game setup`.
+    setup_packs: the same for training packs: `pvp-ml game setup NAME --packs`.
+    shots: `(config, count)` opens the shots of its training packs, evenly spread, 0 = all: `pvp-ml bench shots`.
     doctor: what `pvp-ml doctor` says of this machine for this game.
     bench: `(config, tell, matches, seconds, repeats)` measures a game that cannot be timed by stepping it here, all of
         its processes counted (0 matches = as many as suit it): `pvp-ml bench sim`.
@@ -154,6 +186,8 @@ class Tooling:
     """
 
     setup: Callable[[Tell], None] | None = None
+    setup_packs: Callable[[Tell], None] | None = None
+    shots: Callable[[Any, int], ShotCourse] | None = None
     doctor: Callable[[], Iterable[Finding]] | None = None
     bench: Callable[[Any, Tell, int, float, int], dict[str, Any]] | None = None
     bench_matches: int = 1024

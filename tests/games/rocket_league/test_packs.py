@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pvp_ml.errors import UserError
 from pvp_ml.games.rocket_league.config import RocketLeagueConfig
 from pvp_ml.games.rocket_league.describe import describe
-from pvp_ml.games.rocket_league.packs import parse_pack, read_packs, shot_scene
+from pvp_ml.games.rocket_league.packs import packs_folder, parse_pack, read_packs, shot_scene
 from pvp_ml.games.rocket_league.resets import kickoff
 
 SHOT = {
@@ -106,3 +106,27 @@ def test_the_packs_content_is_part_of_the_game(tmp_path):
         config = RocketLeagueConfig(meshes="generated", packs=(str(path),), setters={"training_pack": 1.0})
         digests.append(describe(config).game_digest)
     assert digests[0] != digests[1]
+
+
+def test_a_folder_stands_for_its_files_and_setup_for_what_it_fetched(tmp_path, monkeypatch):
+    monkeypatch.setenv("PVP_ML_CACHE", str(tmp_path / "home"))
+    for name in ("b", "a"):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"format": 1, "name": name, "shots": [PLAIN, PLAIN]}))
+    shots, digest = read_packs((str(tmp_path),))
+    assert [shot.pack for shot in shots] == ["a", "a", "b", "b"] and digest
+    with pytest.raises(UserError, match="packs are not there") as caught:
+        read_packs(("setup",))
+    assert "--packs" in caught.value.hint
+    packs_folder().mkdir(parents=True)
+    (packs_folder() / "x.json").write_text(json.dumps({"format": 1, "kind": "goalie", "shots": [PLAIN]}))
+    (shot,) = read_packs(("setup",))[0]
+    assert (shot.kind, shot.pack, shot.seconds) == ("goalie", "x.json", 10.0)
+
+
+PLAIN = {"ball": {"position": [0, 2000, 93.15]}}
+
+
+@pytest.mark.parametrize(("change", "says"), [({"kind": "keeper"}, "kind is 'keeper'"), ({"kind": 3}, "kind is '3'")])
+def test_another_kind_is_refused(change, says):
+    with pytest.raises(UserError, match=says):
+        parse_pack(json.dumps({"format": 1, "shots": [PLAIN], **change}).encode(), "p")

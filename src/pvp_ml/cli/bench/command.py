@@ -24,6 +24,7 @@ Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 BASELINES = Path("benchmarks/baselines")
 PARTS = ("simulate", "infer", "sample", "learn", "wait")
 
+app.command("pvp_ml.cli.bench.shots:shots", name="shots", help="Success at the shots of training packs.")
 app.command("pvp_ml.cli.bench.serve:serve", name="serve", help="A server's requests per second, beside a plain one.")
 app.command("pvp_ml.cli.bench.sim_server:sim_server", name="sim-server", help="Agent-steps per second of sim-server.")
 

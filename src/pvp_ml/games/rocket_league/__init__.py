@@ -10,7 +10,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.games.presentation import Presentation
 from pvp_ml.games.registry import GameType
 from pvp_ml.games.rocket_league.config import RocketLeagueConfig
-from pvp_ml.games.tooling import Finding, Tooling, library
+from pvp_ml.games.tooling import Finding, ShotCourse, Tooling, library
 from pvp_ml.match import StepBuffers, VecGame
 from pvp_ml.spec import Figure
 
@@ -34,6 +34,12 @@ def _build(config: RocketLeagueConfig, matches: int) -> RocketLeagueGame:
 
 def _setup(progress: Callable[[str], None]) -> None:
     from pvp_ml.games.rocket_league.arena.mesh_setup import setup
+
+    setup(progress)
+
+
+def _setup_packs(progress: Callable[[str], None]) -> None:
+    from pvp_ml.games.rocket_league.pack_setup import setup
 
     setup(progress)
 
@@ -72,6 +78,12 @@ def _doctor() -> Iterator[Finding]:
         yield Finding("note", f"Rocket League meshes are {chosen.origin} ({chosen.source})", fix)
 
 
+def _shots(config: RocketLeagueConfig, count: int) -> ShotCourse:
+    from pvp_ml.games.rocket_league.shots import Course
+
+    return Course(config, count)
+
+
 def _bot_folder(model: Bundle, name: str, folder: Path, steps: int, match_s: Callable[[], float]) -> list[str]:
     from pvp_ml.games.rocket_league.rlbot.folder import write_folder
     from pvp_ml.games.rocket_league.rlbot.pilot import BotSettings
@@ -104,5 +116,7 @@ GAME = GameType(
     symmetric=True,
     cuts_idle=True,
     presentation=Presentation(narrate=_narrate, show=_show, action_notes=_action_notes, figures=FIGURES),
-    tooling=Tooling(setup=_setup, doctor=_doctor, bench_matches=64, bot_folder=_bot_folder),
+    tooling=Tooling(
+        setup=_setup, setup_packs=_setup_packs, shots=_shots, doctor=_doctor, bench_matches=64, bot_folder=_bot_folder
+    ),
 )

@@ -41,7 +41,13 @@ class RocketLeagueConfig(GameConfig):
     mechanics_weight: float = Field(
         0.0, ge=0, le=1, description="share of matches that begin with a wall, air-dribble, flip-reset or jump set-up"
     )
-    packs: tuple[str, ...] = Field((), description="JSON files of the setter `training_pack`")
+    packs: tuple[str, ...] = Field(
+        (),
+        description="JSON files of the setter `training_pack`, folders of them, or `setup`: those that setup fetched",
+    )
+    pack_order: Literal["random", "by_seed"] = Field(
+        "random", description="how a match draws its shot: by chance, or the one its seed counts to"
+    )
     end_on_goal: bool = Field(True, description="a goal ends the match; otherwise the next kickoff follows")
     no_touch_s: float = Field(15.0, ge=0, le=3600, description="cut the match this long after a touch; 0: never")
     timeout_s: float = Field(300.0, gt=0, le=3600, description="cut the match after this long")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pvp_ml.games.rocket_league import resets
 from pvp_ml.games.rocket_league.actions import ActionSet, action_set
@@ -39,6 +39,7 @@ def assemble(config: RocketLeagueConfig) -> Parts:
     observation = builder(config)
     chosen = rewards.choose(config.rewards, config.aerial_weight)
     setters = resets.choose(config.setters, shots, config.mechanics_weight, config.start_jitter)
+    setters = replace(setters, by_seed=config.pack_order == "by_seed")
     mesh_set = meshes.choose(config.meshes)
     spec = GameSpec(
         name=NAME,
@@ -82,6 +83,7 @@ def _parameters(
         ("start_jitter", config.start_jitter),
         ("mechanics_weight", config.mechanics_weight),
         ("packs", pack_digest),
+        ("pack_order", config.pack_order),
         ("end_on_goal", config.end_on_goal),
         ("no_touch_s", config.no_touch_s),
         ("meshes", mesh_set.origin),

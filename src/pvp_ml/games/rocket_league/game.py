@@ -221,7 +221,7 @@ class RocketLeagueGame:
         rng = np.random.default_rng(ticket.seed)
         setter = self._setters.draw(self.spec.scenarios[ticket.scenario].name, rng)
         self._memory.is_drill[row] = setter in resets.MECHANICS
-        self.arenas.place(row, self._setters.scene(setter, rng, self._sizes))
+        self.arenas.place(row, self._setters.scene(setter, rng, self._sizes, ticket.seed))
 
     def _kick_off_again(self, rows: Index) -> None:
         """After a goal that does not end the match."""

@@ -1,19 +1,20 @@
 """Training packs: beginnings of matches in a JSON file.
 
-    {"format": 1, "name": "ground shots", "noise": 1.0, "shots": [
-        {"ball": {"position": [0, 2000, 93], "velocity": [0, 500, 0], "spin": [0, 0, 0]},
+    {"format": 1, "name": "ground shots", "kind": "striker", "noise": 1.0, "shots": [
+        {"seconds": 10, "ball": {"position": [0, 2000, 93], "velocity": [0, 500, 0], "spin": [0, 0, 0]},
          "cars": [{"team": "blue", "position": [0, 0, 17], "angles": [0, 1.57, 0], "velocity": [0, 900, 0],
                    "spin": [0, 0, 0], "boost": 50}]}]}
 
 Angles are pitch, yaw, roll. `noise` scales ±500/±500/±100 uu on the ball's position and ±500/±500/±200 uu/s on its
-velocity. Cars that a shot does not name stand at kickoff places.
+velocity. Cars that a shot does not name stand at kickoff places. `kind` (striker or goalie) and `seconds` say when a
+shot counts as a success: blue scores within that time, or does not concede.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,14 @@ from pvp_ml.games.rocket_league.arena.field import (
     KICKOFF_BOOST,
     SIDE_WALL_X,
 )
+from pvp_ml.games.rocket_league.arena.meshes import cache_folder
 from pvp_ml.games.rocket_league.simulator import Scene
 
 MAX_BYTES = 1_000_000
 MAX_SHOTS = 1_000
 MAX_CARS = 6
+INSTALLED = "setup"  # in place of a file: what `pvp-ml game setup rocket_league --packs` fetched
+KINDS = ("striker", "goalie")
 POSITION_LIMIT = (SIDE_WALL_X, 6000.0, 2044.0)
 POSITION_NOISE = np.array([500.0, 500.0, 100.0])
 VELOCITY_NOISE = np.array([500.0, 500.0, 200.0])
@@ -60,13 +64,16 @@ class Shot:
     ball: tuple[Triple, Triple, Triple]
     cars: tuple[PackCar, ...]
     noise: float
+    pack: str = ""
+    kind: str = "striker"
+    seconds: float = 10.0
 
 
 def read_packs(paths: tuple[str, ...]) -> tuple[tuple[Shot, ...], str]:
-    """The shots of all files and a digest of the files' contents ("" without files)."""
+    """The shots of all files, folders of files and `setup`'s own, and a digest of their contents ("" without any)."""
     shots: list[Shot] = []
     sha = hashlib.sha256()
-    for path in paths:
+    for path in _files(paths):
         try:
             with open(path, "rb") as file:
                 data = file.read(MAX_BYTES + 1)
@@ -77,6 +84,25 @@ def read_packs(paths: tuple[str, ...]) -> tuple[tuple[Shot, ...], str]:
     return tuple(shots), sha.hexdigest() if paths else ""
 
 
+def packs_folder() -> Path:
+    """What `pvp-ml game setup rocket_league --packs` fills."""
+    return cache_folder() / "packs"
+
+
+def _files(paths: tuple[str, ...]) -> list[str]:
+    """Every file that is meant, those of a folder in the order of their names."""
+    files: list[str] = []
+    for path in paths:
+        folder = packs_folder() if path == INSTALLED else Path(path)
+        if folder.is_dir():
+            files += [str(file) for file in sorted(folder.glob("*.json"))]
+        elif path == INSTALLED:
+            raise UserError("the training packs are not there", "run `pvp-ml game setup rocket_league --packs`")
+        else:
+            files.append(path)
+    return files
+
+
 def parse_pack(data: bytes, name: str) -> list[Shot]:
     """Read one file; whatever is too large, unknown or out of range is refused with its place."""
     if len(data) > MAX_BYTES:
@@ -85,18 +111,23 @@ def parse_pack(data: bytes, name: str) -> list[Shot]:
         pack = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise UserError(f"training pack {name} is not JSON: {error}") from error
-    _keys(pack, {"format", "shots"}, {"name", "noise"}, name)
+    _keys(pack, {"format", "shots"}, {"name", "noise", "kind"}, name)
     if pack["format"] != 1:
         raise UserError(f"training pack {name} has format {pack['format']!r}", "this version reads format 1")
     noise = _number(pack.get("noise", 0.0), 0.0, 1.0, f"{name}: noise")
+    kind = pack.get("kind", KINDS[0])
+    if kind not in KINDS:
+        raise UserError(f"training pack {name}: kind is {str(kind)[:40]!r}", f"it is {' or '.join(KINDS)}")
     shots = pack["shots"]
     if not isinstance(shots, list) or not 1 <= len(shots) <= MAX_SHOTS:
         raise UserError(f"training pack {name}: shots must be a list of 1…{MAX_SHOTS}")
-    return [_shot(shot, noise, f"{name}: shots[{i}]") for i, shot in enumerate(shots)]
+    title = str(pack.get("name", name))[:80]
+    read = [_shot(shot, noise, f"{name}: shots[{i}]") for i, shot in enumerate(shots)]
+    return [replace(shot, pack=title, kind=kind) for shot in read]
 
 
 def _shot(value: Any, noise: float, where: str) -> Shot:
-    _keys(value, {"ball"}, {"cars"}, where)
+    _keys(value, {"ball"}, {"cars", "seconds"}, where)
     ball, cars = value["ball"], value.get("cars", [])
     _keys(ball, {"position"}, {"velocity", "spin"}, f"{where}.ball")
     if not isinstance(cars, list) or len(cars) > MAX_CARS:
@@ -110,6 +141,7 @@ def _shot(value: Any, noise: float, where: str) -> Shot:
         ),
         tuple(_car(car, f"{where}.cars[{i}]") for i, car in enumerate(cars)),
         noise,
+        seconds=_number(value.get("seconds", 10.0), 0.1, 300.0, f"{where}.seconds"),
     )
 
 

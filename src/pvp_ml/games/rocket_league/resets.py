@@ -248,6 +248,7 @@ class Setters:
     shots: tuple[Shot, ...]
     mechanics_weight: float = 0.0  # share of `default` that goes to the mechanics lane, its set-ups alike
     jitter: float = 0.0  # of kickoffs
+    by_seed: bool = False  # shots in turn, as seeds count
 
     def draw(self, scenario: str, rng: np.random.Generator) -> str:
         """The setter of a match of this scenario."""
@@ -257,11 +258,12 @@ class Setters:
             return MECHANICS[int(rng.integers(len(MECHANICS)))]
         return self.names[int(rng.choice(len(self.names), p=self.weights))]
 
-    def scene(self, name: str, rng: np.random.Generator, sizes: Sizes) -> Scene:
-        """The beginning of a match, by the name of its setter."""
+    def scene(self, name: str, rng: np.random.Generator, sizes: Sizes, seed: int = 0) -> Scene:
+        """The beginning of a match with this seed, by the name of its setter."""
         if name == PACK_SETTER:
             spare = Scene(resting_ball(), kickoff_cars(rng, sizes), np.full(sum(sizes), KICKOFF_BOOST))
-            return shot_scene(self.shots[int(rng.integers(len(self.shots)))], rng, sizes, spare)
+            number = seed % len(self.shots) if self.by_seed else int(rng.integers(len(self.shots)))
+            return shot_scene(self.shots[number], rng, sizes, spare)
         scene = SETTERS[name](rng, sizes)
         return jittered(rng, scene, self.jitter) if name == "kickoff" and self.jitter else scene
 

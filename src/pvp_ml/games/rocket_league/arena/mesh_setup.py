@@ -14,6 +14,7 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pvp_ml.errors import UserError
@@ -27,6 +28,20 @@ MAX_MEMBERS = 1_000
 MAX_MEMBER_BYTES = 1_000_000
 DOWNLOAD_TIMEOUT_S = 300.0
 _OTHERWISE = "play on the generated arena (meshes: generated), or put soccar/*.cmf into a folder and set meshes to it"
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """A source archive of the package index."""
+
+    package: str
+    release: str
+    sha256: str
+    otherwise: str  # what a user can do without it
+    max_bytes: int = MAX_ARCHIVE_BYTES
+
+
+MESHES = Pinned(PACKAGE, RELEASE, ARCHIVE_SHA256, _OTHERWISE)
 
 
 def setup(progress: Callable[[str], None]) -> None:
@@ -44,31 +59,33 @@ def setup(progress: Callable[[str], None]) -> None:
     progress(f"{len(files)} collision meshes written to {folder}")
 
 
-def download() -> bytes:
+def download(what: Pinned = MESHES) -> bytes:
     """The pinned source archive, as pip finds it. pip refuses another hash before it runs anything from it."""
     with tempfile.TemporaryDirectory() as scratch:
         pinned = Path(scratch) / "requirements.txt"
-        pinned.write_text(f"{PACKAGE}=={RELEASE} --hash=sha256:{ARCHIVE_SHA256}\n")
+        pinned.write_text(f"{what.package}=={what.release} --hash=sha256:{what.sha256}\n")
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
-        command += ["--no-deps", "--no-binary", PACKAGE, "--require-hashes", "--dest", scratch, "-r", str(pinned)]
+        command += ["--no-deps", "--no-binary", what.package, "--require-hashes", "--dest", scratch, "-r", str(pinned)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=DOWNLOAD_TIMEOUT_S, check=False)  # noqa: S603
         except subprocess.TimeoutExpired as error:
-            raise UserError(f"downloading {PACKAGE} took longer than {DOWNLOAD_TIMEOUT_S:.0f} s", _OTHERWISE) from error
+            raise UserError(
+                f"downloading {what.package} took longer than {DOWNLOAD_TIMEOUT_S:.0f} s", what.otherwise
+            ) from error
         found = sorted(Path(scratch).glob("rlgym*"))
         if done.returncode or not found:
             reason = (done.stderr.strip().splitlines() or ["pip gave no reason"])[-1][:200]
-            raise UserError(f"pip could not download {PACKAGE} {RELEASE}: {reason}", _OTHERWISE)
-        return read_archive(found[0])
+            raise UserError(f"pip could not download {what.package} {what.release}: {reason}", what.otherwise)
+        return read_archive(found[0], what)
 
 
-def read_archive(path: Path) -> bytes:
+def read_archive(path: Path, what: Pinned = MESHES) -> bytes:
     """The archive's bytes, if it is the pinned one."""
-    if path.stat().st_size > MAX_ARCHIVE_BYTES:
-        raise UserError(f"{path.name} has {path.stat().st_size} bytes, at most {MAX_ARCHIVE_BYTES} are read")
+    if path.stat().st_size > what.max_bytes:
+        raise UserError(f"{path.name} has {path.stat().st_size} bytes, at most {what.max_bytes} are read")
     data = path.read_bytes()
-    if hashlib.sha256(data).hexdigest() != ARCHIVE_SHA256:
-        raise UserError(f"{path.name} is not the pinned archive of {PACKAGE} {RELEASE}", _OTHERWISE)
+    if hashlib.sha256(data).hexdigest() != what.sha256:
+        raise UserError(f"{path.name} is not the pinned archive of {what.package} {what.release}", what.otherwise)
     return data
 
 
