@@ -79,6 +79,7 @@ def evaluate(
     spec = kind.spec(settings)
     first = contestant(model, spec, here, greedy)
     names = against or ["random", *(bot for bot in spec.bots if bot != "random")]
+    names = [spec.bots[0] if name == "baseline" and spec.bots else name for name in names]  # as old commands call it
     rivals = [contestant(name, spec, here, greedy) for name in names]
     results = []
     for rival in rivals:

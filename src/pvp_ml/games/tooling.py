@@ -104,6 +104,7 @@ class SimServerOptions:
         host: address to listen on; the protocol has no password
         open_to_network: allow an address that other machines can reach
         mode: lock-step = a fight goes on when both sides have spoken; real-time = a tick every 600 ms
+        lock_step: one tick for all fights, which waits for every agent, and names as the original server matches them
         deadline: seconds that an agent may keep its opponent waiting before the fight is void
         max_agents: agents at once
         seed: of fights that do not ask for a seed; default: a secret one
@@ -115,6 +116,7 @@ class SimServerOptions:
     host: str = "127.0.0.1"
     open_to_network: bool = False
     mode: Literal["lock-step", "real-time"] = "lock-step"
+    lock_step: bool = False
     deadline: float = 120.0
     max_agents: int = 1000
     seed: int | None = None

@@ -229,6 +229,16 @@ def test_statius_lowers_defence_by_30_percent(fight):
     assert f.rows[1, S.DEF] == 52 and f.rows[0, S.ENERGY] == 65 and f.left(0, S.T_ATTACK) == 6
 
 
+def test_statius_takes_one_level_more_from_90(fight):
+    """0.7 × 90 in double precision is below 63 (seen in a recorded fight: 90, 91, 92 became 62, 63, 64)."""
+    for before, after in ((90, 62), (91, 63), (92, 64), (100, 70)):
+        f = fight(builds=("LMS_MED",))
+        give(f, 0, S.SET_SPEC, "dragon_dagger", "statiuss_warhammer")
+        f.rows[1, S.DEF] = before
+        f.play(HIT_SPECIAL, None, hits={0: [(1, 20)]})
+        assert f.rows[1, S.DEF] == after
+
+
 def test_granite_maul_is_instant_and_leaves_the_timer(fight):
     f = fight(builds=("LMS_PURE",)).play({"food": "eat_primary_food"})
     give(f, 0, S.SET_SPEC, "dragon_dagger", "granite_maul")

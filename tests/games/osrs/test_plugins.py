@@ -24,34 +24,48 @@ def decide(name: str, rows: int = 1, forbidden: tuple[str, ...] = (), **seen: fl
 
 
 def test_nh_plugin_eats_at_sixty_and_adds_a_karambwan_at_forty():
-    assert decide("nh-plugin", player_health_percent=0.61)[0]["food"] == "dont_eat_food"
-    hurt = decide("nh-plugin", player_health_percent=0.59)[0]
+    assert decide("nh-plugin-legal", player_health_percent=0.61)[0]["food"] == "dont_eat_food"
+    hurt = decide("nh-plugin-legal", player_health_percent=0.59)[0]
     assert (hurt["food"], hurt["karambwan"]) == ("eat_primary_food", "dont_karambwan")
-    dying = decide("nh-plugin", player_health_percent=0.39)[0]
+    dying = decide("nh-plugin-legal", player_health_percent=0.39)[0]
     assert (dying["food"], dying["karambwan"]) == ("eat_primary_food", "eat_karambwan")
-    hungry = decide("nh-plugin", player_health_percent=0.59, forbidden=("eat_primary_food",))[0]
+    hungry = decide("nh-plugin-legal", player_health_percent=0.59, forbidden=("eat_primary_food",))[0]
     assert (hungry["food"], hungry["karambwan"]) == ("dont_eat_food", "eat_karambwan")
 
 
 def test_nh_plugin_drinks_in_order_of_need():
     low = {"prayer_points": 0.5, "ranged_level": 0.9, "strength_level": 0.9}
-    assert decide("nh-plugin", **low)[0]["potion"] == "use_restore_potion"
-    assert decide("nh-plugin", **low, forbidden=("use_restore_potion",))[0]["potion"] == "use_ranged_potion"
-    assert decide("nh-plugin", strength_level=0.9)[0]["potion"] == "use_combat_potion"
-    assert decide("nh-plugin")[0]["potion"] == "no_potion"
+    assert decide("nh-plugin-legal", **low)[0]["potion"] == "use_restore_potion"
+    assert decide("nh-plugin-legal", **low, forbidden=("use_restore_potion",))[0]["potion"] == "use_ranged_potion"
+    assert decide("nh-plugin-legal", strength_level=0.9)[0]["potion"] == "use_combat_potion"
+    assert decide("nh-plugin-legal")[0]["potion"] == "no_potion"
 
 
 @pytest.mark.parametrize("style", ["mage", "ranged", "melee"])
 def test_nh_plugin_prays_against_the_weapon_it_sees(style):
-    assert decide("nh-plugin", **{f"target_using_{style}": 1.0})[0]["prayer"] == f"{style}_prayer"
+    assert decide("nh-plugin-legal", **{f"target_using_{style}": 1.0})[0]["prayer"] == f"{style}_prayer"
 
 
 def test_nh_plugin_never_attacks_into_the_prayer_and_varies_otherwise():
-    styles = [row["attack"] for row in decide("nh-plugin", rows=600, target_magic_prayer=1.0)]
+    styles = [row["attack"] for row in decide("nh-plugin-legal", rows=600, target_magic_prayer=1.0)]
     assert set(styles) == {"ranged_attack", "melee_attack"}
     assert styles.count("ranged_attack") / 600 == pytest.approx(0.5, abs=0.07)
-    only = decide("nh-plugin", target_magic_prayer=1.0, forbidden=("ranged_attack",))[0]
+    only = decide("nh-plugin-legal", target_magic_prayer=1.0, forbidden=("ranged_attack",))[0]
     assert (only["attack"], only["melee_attack_type"]) == ("melee_attack", "basic_melee_attack")
+
+
+def test_nh_plugin_sees_every_choice_as_open():
+    """As the original: no karambwan instead of food that it cannot eat, and an attack that the mask forbids."""
+    gone = ("eat_primary_food", "mage_attack", "ranged_attack", "melee_attack", "ranged_prayer")
+    row = decide("nh-plugin", player_health_percent=0.59, target_using_ranged=1.0, forbidden=gone)[0]
+    assert (row["food"], row["karambwan"], row["prayer"]) == ("eat_primary_food", "dont_karambwan", "ranged_prayer")
+    assert row["attack"] != "no_op_attack" and row["gear"] == "no_gear" and row["movement"] == "dont_move"
+    assert decide("nh-plugin", player_health_percent=0.39)[0]["karambwan"] == "eat_karambwan"
+
+
+def test_old_names_are_known():
+    assert players.find("baseline") is players.find("nh-plugin")
+    assert players.find("stayalive") is players.find("stay-alive")
 
 
 def test_stay_alive_shoots_and_eats():

@@ -99,6 +99,7 @@ def edit(**changes):
         (Fault.BAD_DATA, lambda answer: b"{nonsense\n"),
         (Fault.BAD_DATA, lambda answer: b"\xff\xff\n"),
         (Fault.BAD_DATA, lambda answer: b"[]\n"),
+        (Fault.BAD_DATA, lambda answer: b'{"body": ' + b"[" * 20_000 + b"]" * 20_000 + b"}\n"),
         (Fault.BAD_DATA, lambda answer: b'{"body": null}\n'),
         (Fault.BAD_DATA, edit(obs=[1.0])),
         (Fault.BAD_DATA, edit(obs=[1e300, 0.0, 0.0, 0.0])),

@@ -25,6 +25,7 @@ from pvp_ml.spec import GameSpec, Scenario
 
 Build = Literal["PURE", "ZERKER", "MED", "MAXED", "LMS_PURE", "LMS_ZERKER", "LMS_MED"]
 FightType = Literal["drawn", "of-build", "NORMAL", "LMS", "PVP_ARENA"]
+Terrain = Literal["open", "wilderness"]
 FIGHT_RULES = {
     "NORMAL": state.FIGHT_NORMAL,
     "LMS": state.FIGHT_LMS,
@@ -44,6 +45,7 @@ class FightConfig(RemoteFields):
     max_ticks: int = Field(1000, ge=1, le=MOST_TICKS, description="ticks after which a match is truncated")
     death_match: bool = Field(True, description="end by death only; else a fighter without food ties the match")
     random_tiles: bool = Field(True, description="random start tiles; else both start on the same fixed tile")
+    terrain: Terrain = Field("wilderness", description="water and lava in the way as in the original, or open ground")
     switches_on: tuple[str, ...] = Field((), description="rule switches to set to the reference's behaviour")
     switches_off: tuple[str, ...] = Field((), description="rule switches to set away from the reference's behaviour")
 
@@ -100,6 +102,7 @@ NH_SCENARIOS: tuple[Scenario, ...] = (
         "the reference's reset parameters when none are given (2.7)",
     ),
     Scenario("food-race", (("death_match", False),), "also tied when a side has no food left"),
+    Scenario("open-ground", (("terrain", "open"),), "no water or lava in the way"),
     Scenario("live-game", (("live", True),), "the corrections towards the live game (section 8)"),
 )
 DHAROK_SCENARIOS: tuple[Scenario, ...] = (
@@ -122,8 +125,9 @@ def _settings(config: FightConfig) -> Parameters:
 
 
 def _scenarios(all_: tuple[Scenario, ...], config: FightConfig) -> tuple[Scenario, ...]:
-    """An external server decides the rules, so corrections of them cannot be asked for."""
-    return tuple(s for s in all_ if "live" not in dict(s.parameters)) if is_remote(config) else all_
+    """An external server decides rules and ground, so changes of them cannot be asked for."""
+    ours = {"live", "terrain"}
+    return tuple(s for s in all_ if not ours & set(dict(s.parameters))) if is_remote(config) else all_
 
 
 def nh_spec(config: NhConfig) -> GameSpec:
@@ -180,9 +184,10 @@ def _play_one_tick(game: VecGame) -> None:
 
 
 def _build_remote(spec: GameSpec, config: FightConfig, agent_type: str, matches: int) -> AsyncVecGame:
-    if config.switches_on or config.switches_off:
+    if config.switches_on or config.switches_off or config.terrain != "wilderness":
         raise UserError(
-            f"game '{spec.name}': switches cannot be sent to an external server", "give them to `pvp-ml sim-server`"
+            f"game '{spec.name}': switches and terrain cannot be sent to an external server",
+            "give them to `pvp-ml sim-server`",
         )
     from pvp_ml.games.osrs.remote.game import RemoteGame
 

@@ -254,6 +254,7 @@ def template(config: FightConfig, overrides: dict[str, Any], dharok: bool) -> In
     row[S.MAX_TICKS] = told["max_ticks"]
     row[S.DEATH_MATCH] = told["death_match"]
     row[S.RANDOM_TILES] = told["random_tiles"]
+    row[S.TERRAIN] = told["terrain"] == "wilderness"
     for switch in switches.SWITCHES:
         value = switch.live if told.get("live") else switch.reference
         value = (value or switch.name in config.switches_on) and switch.name not in config.switches_off

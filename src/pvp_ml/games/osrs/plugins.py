@@ -66,7 +66,7 @@ class StayAlive(_Plugin):
         self._want(scores, self._see(obs, "player_health_percent") < 0.6, "eat_primary_food")
 
 
-class NhPlugin(_Plugin):
+class NhPluginLegal(_Plugin):
     """Eats, drinks, prays against the opponent's weapon and attacks past its prayer."""
 
     def wish(self, obs: FloatArray, mask: BoolArray, keys: KeyArray, scores: FloatArray) -> None:
@@ -88,7 +88,21 @@ class NhPlugin(_Plugin):
             scores[is_open, column] = WANT * (2.0 + chance[is_open, i])
 
 
-NH_PLUGIN = PlayerType(
-    "nh-plugin", "eats, prays and attacks past the prayer, from what a policy sees", NhPlugin, ("nh",)
+class NhPlugin(NhPluginLegal):
+    """The same wishes as the original plays them: to it every choice is open, and what cannot be done has no effect.
+
+    The original hands its plugins no usable mask (6.4), so this one attacks in every tick and reaches for food that is
+    not there; the game plays such an action as far as it can.
+    """
+
+    def decide(self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray,
+               keys: KeyArray) -> IntArray:  # fmt: skip
+        """Wishes, whatever is legal of them."""
+        return super().decide(serials, seats, obs, np.ones_like(mask), keys)
+
+
+NH_PLUGIN = PlayerType("nh-plugin", "eats, prays and attacks past the prayer, as the original does", NhPlugin, ("nh",))
+NH_PLUGIN_LEGAL = PlayerType(
+    "nh-plugin-legal", "nh-plugin that knows what is legal and takes its next best wish", NhPluginLegal, ("nh",)
 )
 STAY_ALIVE = PlayerType("stay-alive", "shoots when it can, eats below 60 %", StayAlive, ("nh",))

@@ -40,10 +40,10 @@ T_IMMUNE = _take()
 T_VENG = _take()
 T_STAT = _take()
 
-# place and movement (3.4); the walking queue is its last tile, because on open ground the path follows from it
+# place and movement (3.4); a walking queue on free ground is its last tile, because the path follows from it
 X = _take()
 Y = _take()
-WALKING = _take()
+WALKING = _take()  # 0 queue empty, STRAIGHT, ON_PATH
 DEST_X = _take()
 DEST_Y = _take()
 MOVING = _take()
@@ -184,6 +184,8 @@ HIT_SLOTS = 8
 HIT_QUEUE = _take(HIT_SLOTS * HIT_SIZE)
 DUE_SLOTS = 16
 DUE_QUEUE = _take(DUE_SLOTS)  # damage parts that are due and not yet shown
+PATH_AT = _take()  # tiles of PATH that have been walked
+PATH = _take(10)  # a route around blocked ground: ten steps to a column, three bits each, see kernels_ground.py
 FIGHTER_SIZE = _width
 
 # --- match row -------------------------------------------------------------------------------------------------------
@@ -205,6 +207,7 @@ FIGHT_RULE = _take()  # 0…2 that fight type, FIGHT_OF_BUILD, FIGHT_DRAWN
 RANDOM_GEAR = _take()
 RANDOM_TILES = _take()
 LIVE = _take()  # 1: a match is running in this row
+TERRAIN = _take()  # 1: the ground of the wilderness, 0: open ground
 # quirks of the reference, 1 = as in the reference (see switches.py for the list)
 Q_SPECIAL_ACCURACY_MELEE_ONLY = _take()
 Q_CLAWS_PATTERN = _take()
@@ -234,6 +237,9 @@ MATCH_SIZE = _width
 # --- codes -----------------------------------------------------------------------------------------------------------
 # attack styles; protection prayers and attack types follow this order
 MELEE, RANGE, MAGE = range(3)
+
+# walking queues: the path on free ground to DEST, or the steps of PATH
+STRAIGHT, ON_PATH = 1, 2
 
 # attack methods (3.7 A2)
 METHOD_MELEE, METHOD_RANGED, METHOD_SPELL, METHOD_SPECIAL = range(4)

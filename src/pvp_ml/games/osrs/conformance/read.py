@@ -1,8 +1,9 @@
 """Recorded fights of the reference simulation, read as typed arrays. Any folder of that format; nothing is trusted.
 
-A set `name` is up to four files: `name.jsonl.gz` (per fight a header, then both sides' lines with action, observation
-and masks), `name.state.tsv.gz` (both fighters every tick), `name.hits.tsv.gz` (every calculated attack) and
-`name.applied.tsv.gz` (damage outside attacks; not needed here).
+A set `name` is up to four files: `name.jsonl.gz` (per fight a header, then each side's lines with action, observation
+and masks; one side where the opponent was the server's own), `name.state.tsv.gz` (both fighters every tick),
+`name.hits.tsv.gz` (every calculated attack) and `name.applied.tsv.gz` (damage outside attacks; not needed here). Only
+the first is needed; a fight without state is tested in what is there.
 """
 
 from __future__ import annotations
@@ -66,7 +67,13 @@ class Fight:
     build: str
     kind: str
     params: dict[str, Any]
-    sides: tuple[Side, Side]
+    sides: tuple[Side, ...]  # one where the opponent was the server's own
+    is_random: bool  # both sides played random legal actions, so that random play can be compared with it
+
+    @property
+    def has_state(self) -> bool:
+        """Both sides were recorded every tick, so that the fight can be played again."""
+        return len(self.sides) == 2 and all(side.samples for side in self.sides)
 
     @property
     def place(self) -> str:
@@ -158,19 +165,20 @@ def _fight(path: Path, header: dict[str, Any], lines: list[dict[str, Any]], tabl
     try:
         env = header["env"]
         episodes = header["episodeIds"]
-        if env not in HEADS or len(episodes) != 2:
+        if env not in HEADS or not 1 <= len(episodes) <= 2:
             raise ValueError(f"environment '{str(env)[:20]}' with {len(episodes)} episodes")
         params = dict(header["params"])
-        by_side = [[line for line in lines if line["w"] == w] for w in (0, 1)]
+        by_side = [[line for line in lines if line["w"] == w] for w in range(len(episodes))]
         build = params.get("accountBuild", "PURE") if env == "NhEnv" else "DHAROK"
         if build not in S.BUILDS or params.get("randomizeBuild"):
             raise ValueError(f"build '{build}' (drawn builds are not supported)")
         number = int(header["ep"])
         kind = str(header.get("fight") or "NORMAL")
+        is_random = set(header.get("policies", ["random"])) == {"random"}
     except (ValueError, KeyError, TypeError) as error:
         raise TraceError(f"{path.name}: a fight's header does not fit: {error}") from error
-    sides = tuple(_side(path, env, str(episodes[w]), by_side[w], tables) for w in (0, 1))
-    return Fight(path.name.removesuffix(".jsonl.gz"), number, env, build, kind, params, (sides[0], sides[1]))
+    sides = tuple(_side(path, env, str(e), own, tables) for e, own in zip(episodes, by_side, strict=True))
+    return Fight(path.name.removesuffix(".jsonl.gz"), number, env, build, kind, params, sides, is_random)
 
 
 def read_fights(path: Path) -> Iterator[Fight]:
@@ -197,8 +205,9 @@ def read_fights(path: Path) -> Iterator[Fight]:
             lines.append(record)
             if len(lines) > 2 * MAX_TICKS:
                 raise TraceError(f"{path.name} line {number}: a fight has more than {2 * MAX_TICKS} lines")
-    if header is not None:
-        yield _fight(path, header, lines, tables)
+    if header is None:
+        raise TraceError(f"{path.name} holds no fights", "a fight begins with a header line that names its episodeIds")
+    yield _fight(path, header, lines, tables)
 
 
 def sets_in(folder: Path, game: str) -> list[Path]:
@@ -209,7 +218,9 @@ def sets_in(folder: Path, game: str) -> list[Path]:
         raise UserError(f"'{folder}' is not a folder", "give the folder with the .jsonl.gz files")
     found = []
     for path in sorted(folder.glob("*.jsonl.gz"))[:MAX_SETS]:
-        first = next(lines_of(path), (0, "{}"))[1]
+        first = next(lines_of(path), (0, ""))[1]
+        if not first:
+            raise TraceError(f"{path.name} is empty", "remove it, or record fights into it")
         try:
             header = json.loads(first)
         except ValueError as error:

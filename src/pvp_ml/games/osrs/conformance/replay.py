@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.games.osrs import items as I
+from pvp_ml.games.osrs import kernels_ground
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.conformance.read import Fight, Side
 from pvp_ml.games.osrs.conformance.tables import Sample
@@ -46,6 +47,7 @@ from pvp_ml.games.osrs.signals import REWARDS, SIGNALS
 HIT_VALUES = 6
 DICE_WIDTH = 1 + 8 * HIT_VALUES
 POISON_TICKS = 30
+REGEN_TICKS = 50
 LOOK_AHEAD = 6
 MOVEMENT, FARCAST = 9, 10
 ARENA = "PVP_ARENA"
@@ -153,14 +155,18 @@ class Replay:
         me[S.T_STAT] = sample.timers[7] if sample.timers[7] > 0 else 100
 
     def set_regeneration(self, seat: int, side: Side) -> None:
-        """3.13 quirk: a regeneration of an earlier episode keeps its phase; the first rise tells it."""
+        """3.13 quirk: a regeneration of an earlier episode keeps its phase. The first rise tells it.
+
+        A rise before that may be hidden by a drain in the same tick, so the phase is taken back to the first drain.
+        """
         self.fighters[seat, S.REGEN_AT] = S.NEVER
         energy, drained_at = 100, None
         for tick in range(self.first, max(side.samples) + 1):
             now = side.samples[tick].energy
-            if now > energy:
-                if drained_at is not None and (tick - drained_at) % 50 != 0:
-                    self.fighters[seat, S.REGEN_AT] = tick - self.first
+            if now > energy and drained_at is not None:
+                if (tick - drained_at) % REGEN_TICKS != 0:
+                    hidden = (tick - drained_at - 1) // REGEN_TICKS
+                    self.fighters[seat, S.REGEN_AT] = tick - REGEN_TICKS * hidden - self.first
                 return
             if now < energy and drained_at is None:
                 drained_at = tick
@@ -211,7 +217,7 @@ class Replay:
         found = [
             (max(abs(x - me[S.X]), abs(y - me[S.Y])), x, y)
             for x, y in ring(int(opp[S.X]), int(opp[S.Y]), radius, shape)
-            if y >= move_kernels.WILDERNESS_Y
+            if move_kernels.is_walkable(me, self.match, x, y)
         ]
         nearest = min(far for far, _, _ in found) if found else 0
         return [(x, y) for far, x, y in found if far == nearest]
@@ -220,7 +226,7 @@ class Replay:
         """How many ticks the recorded way agrees with walking to that tile, until another order may interfere."""
         side = self.fight.sides[seat]
         walker = self.fighters[seat].copy()
-        walker[S.WALKING], walker[S.DEST_X], walker[S.DEST_Y] = 1, x, y
+        kernels_ground.queue_route(walker, self.match, x, y)
         score = 0
         for ahead in range(LOOK_AHEAD):
             sample = side.samples.get(tick + ahead)

@@ -32,6 +32,7 @@ from pvp_ml.games.osrs.kernels.fighter import (
 from pvp_ml.games.osrs.kernels.impact import bot_eats
 from pvp_ml.games.osrs.kernels.jit import kernel
 from pvp_ml.games.osrs.kernels.move import distance, method_of, queue_walk, reach_of, style_of
+from pvp_ml.games.osrs.kernels_ground import has_line
 
 
 @kernel
@@ -123,7 +124,7 @@ def choose_style(bot, enemy, match):
 
 @kernel
 def step_away(bot, match):
-    """6.2 no. 3: three tiles west, east or north."""
+    """6.2 no. 3: three tiles west, east or north, if nothing is in the way."""
     direction = below(match, 3)
     x, y = bot[S.X], bot[S.Y]
     if direction == 0:
@@ -132,7 +133,8 @@ def step_away(bot, match):
         x += 3
     else:
         y += 3
-    queue_walk(bot, match, x, y)
+    if match[S.TERRAIN] == 0 or has_line(bot[S.X], bot[S.Y], x, y):
+        queue_walk(bot, match, x, y)
 
 
 @kernel

@@ -410,8 +410,8 @@ def statius_damage(max_hit, u):
 
 @kernel
 def statius_defence(level):
-    """4.6 Statius's warhammer: the victim's Defence after a damaging hit."""
-    return floor_special(level, 0.7)
+    """4.6 Statius's warhammer: the victim's Defence after a damaging hit. In double precision, so 90 becomes 62."""
+    return int(level * 0.7)
 
 
 @kernel

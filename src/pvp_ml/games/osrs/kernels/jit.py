@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 
 from pvp_ml.compiled.kernel_set import KernelSet
 
@@ -20,8 +21,8 @@ OURS = "osrs"
 
 def _sources() -> list[Path]:
     """Everything that the compiled fights depend on."""
-    kernels = [*(HERE / "kernels").glob("*.py"), *(HERE / name for name in ("state.py", "items.py"))]
-    return [*kernels, *(HERE / "data").glob("*.json")]
+    kernels = [*(HERE / "kernels").glob("*.py"), *(HERE / name for name in ("state.py", "items.py", "ground.py"))]
+    return [*kernels, *(path for path in (HERE / "data").iterdir() if path.is_file())]
 
 
 FIGHTS = KernelSet("osrs", _sources)
@@ -128,3 +129,35 @@ def _prefetching() -> Callable[..., None]:
 
 
 prefetch = _prefetching()
+
+
+SCRATCH = 2 * 104 * 104
+
+
+def _scratching() -> Callable[[], Any]:
+    """`scratch()`: SCRATCH int16 on the stack of the calling kernel, not cleared; kernels cannot create arrays."""
+    if numba.config.DISABLE_JIT:
+        return lambda: np.empty(SCRATCH, np.int16)
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.extending import intrinsic
+    from numba.np.arrayobj import make_array, populate_array
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def scratch(typing: Any) -> Any:
+        kind = types.Array(types.int16, 1, "C")
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            made = make_array(kind)(context, builder)
+            cell, whole = ir.IntType(16), context.get_value_type(types.intp)
+            start = cgutils.alloca_once(builder, cell, size=whole(SCRATCH))
+            populate_array(made, start, [whole(SCRATCH)], [whole(2)], whole(2), None)
+            return made._getvalue()
+
+        return kind(), generate
+
+    return scratch  # type: ignore[no-any-return]
+
+
+scratch = _scratching()

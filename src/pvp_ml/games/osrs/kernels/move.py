@@ -1,17 +1,28 @@
-"""Walking, following, reach (2.5, 3.4, 3.7 R1–R5) on open ground.
+"""Walking, following, reach (2.5, 3.4, 3.7 R1–R5).
 
-The fight area has no obstacles here, so a walking queue is described by its last tile: the path to it is first straight
-along the longer axis, then diagonal (M6), and every suffix of such a path is the path from where it starts.
+On free ground a walking queue is described by its last tile: the path to it is first straight along the longer axis,
+then diagonal (M6), and every suffix of such a path is the path from where it starts. Near blocked ground the queue
+holds its steps (kernels_ground.py). Nothing stops a shot or a blow (terrain.md 6).
 """
 
 from __future__ import annotations
 
+from pvp_ml.games.osrs import ground as G
 from pvp_ml.games.osrs import items as I
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.kernels.combat import MAGIC_RANGE
 from pvp_ml.games.osrs.kernels.dice import below, forced
 from pvp_ml.games.osrs.kernels.fighter import left, stop_attacking
 from pvp_ml.games.osrs.kernels.jit import kernel
+from pvp_ml.games.osrs.kernels_ground import (
+    has_line,
+    is_blocked,
+    is_row_free,
+    is_wild,
+    queue_route,
+    room_around,
+    step_on_path,
+)
 
 WILDERNESS_Y = 3525
 """Tiles south of this row are outside the wilderness; walk orders never lead there (2.5)."""
@@ -39,10 +50,8 @@ def is_beside(me, opp):
 def queue_walk(me, match, x, y):
     """Replace the walking queue by the path to a tile; nothing is queued while frozen (M8)."""
     me[S.WALKING] = 0
-    if left(me, match, S.T_FREEZE) == 0 and (x != me[S.X] or y != me[S.Y]):
-        me[S.WALKING] = 1
-        me[S.DEST_X] = x
-        me[S.DEST_Y] = y
+    if left(me, match, S.T_FREEZE) == 0:
+        queue_route(me, match, x, y)
 
 
 @kernel
@@ -63,55 +72,77 @@ def is_wanted(dx, dy, shape):
 
 
 @kernel
-def search_ring(me, opp, radius, shape, best, skip):
-    """Tiles of the ring around the opponent that I could walk to, row by row from the south.
+def is_inside(match, x, y):
+    """Walk orders may lead to the tile: it is in the wilderness; open ground has no other border than the south."""
+    return is_wild(x, y) if match[S.TERRAIN] else y >= WILDERNESS_Y
 
-    With `best` below 0: (least distance from me, how many tiles have it). Otherwise the (x, y) of the tile at distance
-    `best` that comes after `skip` others.
+
+@kernel
+def is_walkable(me, match, x, y):
+    """Terrain 5: a walk order may choose the tile: in the wilderness, and straight ahead all the way."""
+    return is_inside(match, x, y) and (match[S.TERRAIN] == 0 or has_line(me[S.X], me[S.Y], x, y))
+
+
+@kernel
+def search_ring(me, opp, match, radius, shape, far, skip):
+    """Tiles of the ring around the opponent that I could walk to and that are `far` from me, row by row from the south.
+
+    With `skip` below 0: (how many, 0). Otherwise the (x, y) of the one that comes after `skip` others.
     """
-    nearest, count = 1 << 20, 0
+    is_free = far < room_around(me, match)
+    count = 0
     for dy in range(-radius, radius + 1):
         y = opp[S.Y] + dy
-        if y < WILDERNESS_Y:
+        if y < WILDERNESS_Y or abs(y - me[S.Y]) > far:
             continue
         stride = 1 if dy in (-radius, radius) else 2 * radius
         for dx in range(-radius, radius + 1, stride):
             x = opp[S.X] + dx
-            far = max(abs(x - me[S.X]), abs(y - me[S.Y]))
-            if far > nearest or not is_wanted(dx, dy, shape):
+            if chebyshev(x, y, me[S.X], me[S.Y]) != far or not is_wanted(dx, dy, shape):
                 continue
-            if best >= 0:
-                if far == best:
-                    if skip == 0:
-                        return x, y
-                    skip -= 1
-            elif far < nearest:
-                nearest, count = far, 1
-            else:
+            if is_free or is_walkable(me, match, x, y):
+                if count == skip:
+                    return x, y
                 count += 1
-    return nearest, count
+    return count, 0
 
 
 @kernel
 def walk_near(me, opp, match, dice, seat, radius, shape):
     """Walk to the best tile of a ring around the opponent: nearest to me, ties by chance; not when already there."""
-    best, count = search_ring(me, opp, radius, shape, -1, 0)
-    if count == 0 or best == 0:
+    away = distance(me, opp)
+    far, count = abs(away - radius), 0
+    while far <= away + radius:
+        count, _ = search_ring(me, opp, match, radius, shape, far, -1)
+        if count > 0:
+            break
+        far += 1
+    if count == 0 or far == 0:
         return
     x = forced(dice, S.CHANNEL_WALK + seat)
     if x != S.FREE:
         order_walk(me, match, x, forced(dice, S.CHANNEL_WALK + seat))
         return
-    x, y = search_ring(me, opp, radius, shape, best, below(match, count) if count > 1 else 0)
+    x, y = search_ring(me, opp, match, radius, shape, far, below(match, count) if count > 1 else 0)
     order_walk(me, match, x, y)
 
 
 @kernel
-def is_off_best(me, opp, radius, shape):
-    """Masks 9 and 10: a tile of the ring exists that is not my own. There always is one to the north of the border."""
-    dx, dy = me[S.X] - opp[S.X], me[S.Y] - opp[S.Y]
-    here = max(abs(dx), abs(dy)) == radius and is_wanted(dx, dy, shape) and me[S.Y] >= WILDERNESS_Y
-    return not here
+def has_tile(me, opp, match, radius, shape):
+    """Some tile of the ring can be walked to. Inside the ring, the way east or west along the row is tried first."""
+    x, y = me[S.X], me[S.Y]
+    west, east = opp[S.X] - radius, opp[S.X] + radius
+    if shape == 0 and west < x < east and abs(y - opp[S.Y]) < radius and G.LOW_Y <= y <= G.HIGH_Y:
+        if west >= G.LOW_X and is_row_free(y, west, x - 1):
+            return True
+        if east <= G.HIGH_X and is_row_free(y, x + 1, east):
+            return True
+    for dy in range(-radius, radius + 1):
+        stride = 1 if dy in (-radius, radius) else 2 * radius
+        for dx in range(-radius, radius + 1, stride):
+            if is_wanted(dx, dy, shape) and is_walkable(me, match, opp[S.X] + dx, opp[S.Y] + dy):
+                return True
+    return False
 
 
 @kernel
@@ -151,11 +182,12 @@ def attack_range(me, style):
 
 
 @kernel
-def nearest_beside(me, opp):
-    """M5 at distance 1: the best of the opponent's orthogonal neighbours S, N, W, E as (x, y).
+def nearest_beside(me, opp, match):
+    """M5 at distance 1: the best of the opponent's orthogonal neighbours S, N, W, E as (x, y, found).
 
     Of equally near tiles the last one on the own row or column wins, else the first: so the recorded fighters walk.
     """
+    room = room_around(me, match)
     best_x, best_y, best = 0, 0, 1 << 20
     for index in range(4):
         x, y = opp[S.X], opp[S.Y]
@@ -168,9 +200,46 @@ def nearest_beside(me, opp):
         else:
             x += 1
         far = chebyshev(me[S.X], me[S.Y], x, y)
-        if far < best or (far == best and (x == me[S.X] or y == me[S.Y])):
+        nearer = far < best or (far == best and (x == me[S.X] or y == me[S.Y]))
+        if nearer and (far < room or (not is_blocked(x, y) and has_line(me[S.X], me[S.Y], x, y))):
             best_x, best_y, best = x, y, far
-    return best_x, best_y
+    return best_x, best_y, best < 1 << 20
+
+
+@kernel
+def nearest_at(me, opp, reach):
+    """M5 at larger distances: the unblocked tile at that distance of the opponent nearest to me, as (x, y, found).
+
+    Nearest as the crow flies, then nearest to the opponent so, then the smallest x, then y; else one distance less.
+    """
+    for radius in range(reach, 0, -1):
+        best_x, best_y, best, best_side = 0, 0, 1 << 40, 1 << 40
+        for dx in range(-radius, radius + 1):
+            stride = 1 if dx in (-radius, radius) else 2 * radius
+            for dy in range(-radius, radius + 1, stride):
+                x, y = opp[S.X] + dx, opp[S.Y] + dy
+                far = (x - me[S.X]) ** 2 + (y - me[S.Y]) ** 2
+                side = dx * dx + dy * dy
+                if (far < best or (far == best and side < best_side)) and not is_blocked(x, y):
+                    best_x, best_y, best, best_side = x, y, far, side
+        if best < 1 << 40:
+            return best_x, best_y, True
+    return 0, 0, False
+
+
+@kernel
+def chase_tile(me, opp, match, reach):
+    """M5: where a chase leads, as (x, y, found)."""
+    if reach == 1 or distance(me, opp) == 0:
+        x, y, found = nearest_beside(me, opp, match)
+        if found:
+            return x, y, found
+    else:
+        x = min(max(me[S.X], opp[S.X] - reach), opp[S.X] + reach)
+        y = min(max(me[S.Y], opp[S.Y] - reach), opp[S.Y] + reach)
+        if match[S.TERRAIN] == 0 or not is_blocked(x, y):
+            return x, y, True
+    return nearest_at(me, opp, reach)
 
 
 @kernel
@@ -196,8 +265,9 @@ def can_reach(me, opp, match, method):
     """3.7 R1–R4 as the game tests it: a diagonal melee attacker queues the walk to its victim's side (R4)."""
     reach = reach_of(me, opp, match, method)
     if reach < 0:
-        x, y = nearest_beside(me, opp)
-        queue_walk(me, match, x, y)
+        x, y, found = nearest_beside(me, opp, match)
+        if found:
+            queue_walk(me, match, x, y)
     return reach > 0
 
 
@@ -212,23 +282,24 @@ def follow(me, opp, match):
     method = method_of(me)
     if can_reach(me, opp, match, method):
         return
-    reach = attack_range(me, style_of(me, method))
-    if reach == 1 or distance(me, opp) == 0:
-        x, y = nearest_beside(me, opp)
+    x, y, found = chase_tile(me, opp, match, attack_range(me, style_of(me, method)))
+    if found:
+        queue_walk(me, match, x, y)
     else:
-        x = min(max(me[S.X], opp[S.X] - reach), opp[S.X] + reach)
-        y = min(max(me[S.Y], opp[S.Y] - reach), opp[S.Y] + reach)
-    queue_walk(me, match, x, y)
+        stop_attacking(me)
 
 
 @kernel
 def step_once(me):
-    """One tile along the queue: the surplus of the longer axis first, then diagonally (M6)."""
+    """One tile along the queue: on free ground the surplus of the longer axis first, then diagonally (M6)."""
     dx, dy = me[S.DEST_X] - me[S.X], me[S.DEST_Y] - me[S.Y]
-    if abs(dx) >= abs(dy):
-        me[S.X] += 1 if dx > 0 else -1
-    if abs(dy) >= abs(dx):
-        me[S.Y] += 1 if dy > 0 else -1
+    if me[S.WALKING] == S.ON_PATH:
+        step_on_path(me)
+    else:
+        if abs(dx) >= abs(dy):
+            me[S.X] += 1 if dx > 0 else -1
+        if abs(dy) >= abs(dx):
+            me[S.Y] += 1 if dy > 0 else -1
     if me[S.X] == me[S.DEST_X] and me[S.Y] == me[S.DEST_Y]:
         me[S.WALKING] = 0
 

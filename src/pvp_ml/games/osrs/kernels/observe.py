@@ -8,8 +8,9 @@ from pvp_ml.games.osrs import items as I
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.kernels.fighter import combat_boost, free_slots, ranging_boost, rem
 from pvp_ml.games.osrs.kernels.jit import inlined_kernel, kernel
-from pvp_ml.games.osrs.kernels.move import chebyshev, distance, is_beside, is_off_best
+from pvp_ml.games.osrs.kernels.move import chebyshev, distance, has_tile, is_beside, is_inside
 from pvp_ml.games.osrs.kernels.tick import observed_style
+from pvp_ml.games.osrs.kernels_ground import room_around
 
 NH_FEATURES, NH_CHOICES = 176, 45
 DHAROK_FEATURES, DHAROK_CHOICES = 40, 17
@@ -327,17 +328,26 @@ def mask_supplies(me, opp, match, mask):
 
 @inlined_kernel
 def mask_moves(me, opp, match, mask):
-    """Heads 9 and 10, choices 27…38."""
+    """Heads 9 and 10, choices 27…38: a tile of that ring can be walked to, and I do not stand on one.
+
+    Its nearest tile is |`far` − radius| away or, of the four neighbours, at most `far`: with more room than that around
+    me it can.
+    """
     ready = rem(me, match, S.T_ATTACK) == 0
     moves = rem(me, match, S.T_FREEZE) == 0 and (match[S.ALLOW_MOVING] != 0 or not ready)
+    far, room = distance(me, opp), room_around(me, match)
+    inside = is_inside(match, me[S.X], me[S.Y])
+    beside = inside and is_beside(me, opp)
+    diagonal = inside and far == 1 and not beside
     mask[27] = True
-    mask[28] = moves and is_off_best(me, opp, 1, 1)
-    mask[29] = moves and rem(opp, match, S.T_FREEZE) > 0 and distance(me, opp) > 0
-    mask[31] = moves and is_off_best(me, opp, 1, 2)
+    mask[28] = moves and not beside and (max(far, 1) < room or has_tile(me, opp, match, 1, 1))
+    mask[29] = moves and rem(opp, match, S.T_FREEZE) > 0 and far > 0
+    mask[31] = moves and not diagonal and (max(far, 1) < room or has_tile(me, opp, match, 1, 2))
     mask[32] = True
     farcast = False
     for k in range(1, 7):
-        exists = is_off_best(me, opp, k + 1, 0)
+        here = inside and far == k + 1
+        exists = not here and (abs(far - k - 1) < room or has_tile(me, opp, match, k + 1, 0))
         mask[32 + k] = exists
         farcast = farcast or (exists and k < 6)
     mask[30] = moves and farcast

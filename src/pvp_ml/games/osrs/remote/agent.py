@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -9,12 +11,14 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from pvp_ml.games.osrs.remote.link import Links
 from pvp_ml.games.osrs.remote.meta import INDEX, to_signals
-from pvp_ml.games.osrs.remote.wire import Sight, read_sight
+from pvp_ml.games.osrs.remote.wire import Sight, encode_request, read_sight
 from pvp_ml.spec import GameSpec
 
 HITPOINTS, SHOWN = "absolute_hitpoints_level", "damage_on_player_tick"
 DEFAULT_HITPOINTS = 99.0
+GOODBYE_S, POLL_S = 2.0, 0.05
 
 
 class Phase(Enum):
@@ -57,6 +61,7 @@ class Agent:
     def __init__(self, index: int, name: str, spec: GameSpec, layout: Layout) -> None:
         self.index, self.name = index, name
         self.phase = Phase.OUT
+        self.is_in = False  # the server knows it, whatever became of the connection
         self.obs: npt.NDArray[np.float32] = np.zeros(spec.obs_size, np.float32)
         self.target_obs: npt.NDArray[np.float32] = np.zeros(spec.obs_size, np.float32)
         self.mask: npt.NDArray[np.bool_] = np.zeros(spec.mask_size, np.bool_)
@@ -113,7 +118,7 @@ class Agent:
     def _read(self, body: msgspec.Raw) -> Sight:
         try:
             return read_sight(body)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise BadSightError(str(error)[:200]) from error
 
     def _keep(self, sight: Sight, first: bool) -> None:
@@ -142,3 +147,21 @@ def _numbers(values: list[float], count: int, what: str) -> npt.NDArray[np.float
     if not np.isfinite(array).all():
         raise BadSightError(f"{what} holds a number that is not finite")
     return array
+
+
+def say_goodbye(links: Links, agents: Iterable[Agent]) -> None:
+    """Log out everybody whom the server knows, and wait at most GOODBYE_S for its answers."""
+    now = time.monotonic()
+    deadline = now + GOODBYE_S
+    here = [agent for agent in agents if agent.is_in]
+    for agent in here:
+        if links.in_flight(agent.index):  # a step that waits for others would never be answered
+            links.drop(agent.index, now)
+        if links.request(agent.index, encode_request("logout", agent.name), deadline, now) is not None:
+            agent.is_in = False
+    waiting = {agent.index: agent for agent in here if agent.is_in}
+    while waiting and time.monotonic() < deadline:
+        for index, _ in links.poll(POLL_S, time.monotonic()):
+            gone = waiting.pop(index, None)
+            if gone is not None:
+                gone.is_in = False

@@ -24,7 +24,7 @@ class RemoteFields(GameConfig):
 
     remote: str = Field("", description="host:port of an external server that plays the fights; empty = here")
     remote_command: str = Field("", description="command that starts such a server; it is stopped with the run")
-    remote_timeout_s: float = Field(30.0, gt=0, le=3600, description="seconds without an answer that void a match")
+    remote_timeout_s: float = Field(8.0, gt=0, le=3600, description="seconds without an answer that void a match")
     remote_desync_ticks: int = Field(2, ge=0, description="ticks that may be lost between two steps of a match")
     remote_desync_s: float = Field(0.0, ge=0, description="most seconds between two steps; 0 = any")
 

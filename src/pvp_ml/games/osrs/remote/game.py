@@ -13,7 +13,7 @@ import logging
 import random
 import string
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -21,12 +21,12 @@ import numpy as np
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.legal import check_actions
-from pvp_ml.games.osrs.remote.agent import Agent, BadSightError, Layout, Phase
+from pvp_ml.games.osrs.remote.agent import Agent, BadSightError, Layout, Phase, say_goodbye
 from pvp_ml.games.osrs.remote.config import RemoteFields
 from pvp_ml.games.osrs.remote.link import Address, Failure, Links
 from pvp_ml.games.osrs.remote.params import episode_id
 from pvp_ml.games.osrs.remote.process import ServerProcess, free_address
-from pvp_ml.games.osrs.remote.row import RESULTS, SEATS, Row, RowPhase, results
+from pvp_ml.games.osrs.remote.row import FAULTS, RESULTS, SEATS, Row, RowPhase, results
 from pvp_ml.games.osrs.remote.stage import Ending, Stage
 from pvp_ml.games.osrs.remote.wire import DEFAULT_PORT, encode_request, read_answer
 from pvp_ml.match import IDLE, TIE, ActionError, Bot, Fault, IntArray, MatchPlan, StepBuffers
@@ -39,12 +39,6 @@ PATIENCE_S = 0.05
 
 MAX_REFUSALS = 5
 POLL_S = 0.05
-FAULTS = {
-    Failure.REFUSED: Fault.CRASHED,
-    Failure.CLOSED: Fault.CRASHED,
-    Failure.LATE: Fault.STALLED,
-    Failure.TOO_LONG: Fault.BAD_DATA,
-}
 
 
 class RemoteGame:
@@ -71,7 +65,8 @@ class RemoteGame:
             self._process.start()
             address = self._process.address
         self._links = Links(address, SEATS * matches)
-        layout, tag = Layout.of(spec), "".join(random.SystemRandom().choices(string.ascii_lowercase, k=4))
+        # a server finds players by the name that it shows: the first letter of every word raised
+        layout, tag = Layout.of(spec), "".join(random.SystemRandom().choices(string.ascii_lowercase, k=4)).capitalize()
         agents = [Agent(i, f"{i // SEATS} {tag}{'ab'[i % SEATS]}", spec, layout) for i in range(SEATS * matches)]
         self._rows = [Row(agents=agents[SEATS * row : SEATS * row + SEATS]) for row in range(matches)]
         self._agents = agents
@@ -79,6 +74,8 @@ class RemoteGame:
         self._queue: collections.deque[MatchPlan] = collections.deque()
         self._ready: collections.deque[int] = collections.deque()
         self._is_started = False
+        self._left_at: float | None = None  # when the caller was given rows; meanwhile no deadline runs
+        self._named = ""
         self.voids: collections.Counter[Fault] = collections.Counter()
 
     def queue(self, plans: Sequence[MatchPlan]) -> None:
@@ -125,7 +122,10 @@ class RemoteGame:
     def recv(self, at_least: int, timeout_s: float, out: StepBuffers) -> int:
         """Wait for at least that many rows; write them to out[:n] (`out.match` says which) and return n."""
         room = len(out.match)
-        deadline = time.monotonic() + timeout_s
+        now = time.monotonic()
+        if self._left_at is not None:
+            self._links.extend(now - self._left_at)
+        deadline = now + timeout_s
         while True:
             left = deadline - time.monotonic()
             wait = min(POLL_S, max(0.0, left)) if len(self._ready) < min(at_least, room) else 0.0
@@ -138,6 +138,7 @@ class RemoteGame:
                 self._rows[number].phase = RowPhase.ASKED
         self._stage.hand_out(rows, out)
         self._fill()
+        self._left_at = time.monotonic()
         return len(rows)
 
     def view(self, match: int) -> dict[str, Any]:
@@ -156,12 +157,8 @@ class RemoteGame:
         }
 
     def close(self) -> None:
-        """Log out where that takes no waiting, and stop a server that we started."""
-        now = time.monotonic()
-        for agent in self._agents:
-            is_here = agent.phase in (Phase.IN, Phase.SEEING) and self._links.is_connected(agent.index)
-            if is_here and not self._links.in_flight(agent.index):
-                self._links.request(agent.index, encode_request("logout", agent.name), now + 1.0, now)
+        """Log everybody out, within a moment, and stop a server that we started."""
+        say_goodbye(self._links, self._agents)
         self._links.close()
         if self._process is not None:
             self._process.stop()
@@ -182,7 +179,16 @@ class RemoteGame:
         for agent in row.fighters:
             if agent.phase is Phase.SEEING:
                 agent.phase = Phase.IN
-        self._prepare(number, time.monotonic())
+        now = time.monotonic()
+        self._dismiss(number, [agent for seat, agent in enumerate(row.agents) if seat not in row.live], now)
+        self._prepare(number, now)
+
+    def _dismiss(self, number: int, agents: Iterable[Agent], now: float) -> None:
+        """Log out whoever has no fight: a server in lock step waits for everybody who is there."""
+        for agent in agents:
+            if agent.is_in and not self._links.in_flight(agent.index):
+                agent.phase = Phase.LEAVING
+                self._ask(number, agent, "logout", None, now)
 
     def _prepare(self, number: int, now: float) -> None:
         """Take the next step towards the first observation, for every agent of the row that is not waiting."""
@@ -236,17 +242,22 @@ class RemoteGame:
                 self._wake(number, row, now)
 
     def _wake(self, number: int, row: Row, now: float) -> None:
-        """A row whose agents have all seen something is ready; one that waits alone steps without input."""
+        """A row whose agents have all seen something is ready; one that waits for another steps without input.
+
+        A step under way is awaited: it may be part of a tick that the others still have to make, so they make it too.
+        """
         fighters = list(row.fighters)
-        if row.phase is not RowPhase.STARTING or any(a.phase not in (Phase.SEEING, Phase.STEPPING) for a in fighters):
-            for agent in fighters:
-                if agent.phase is Phase.SEEING and now - agent.seen_at > PATIENCE_S and len(fighters) > 1:
-                    self._step(number, agent, [IDLE] * len(self.spec.heads), now)
+        if row.phase is not RowPhase.STARTING:
             return
-        if all(a.phase is Phase.SEEING or now - a.sent_at > PATIENCE_S for a in fighters):
+        if all(agent.phase is Phase.SEEING for agent in fighters):
             row.phase = RowPhase.READY
+            self._named = ""
             self._stage.first(number, row.plan.serial if row.plan else 0, row.agents, row.live)
             self._ready.append(number)
+            return
+        for agent in fighters:
+            if agent.phase is Phase.SEEING and now - agent.seen_at > PATIENCE_S:
+                self._step(number, agent, [IDLE] * len(self.spec.heads), now)
 
     def _hear(self, number: int, agent: Agent, line: bytes, now: float) -> None:
         row = self._rows[number]
@@ -255,10 +266,10 @@ class RemoteGame:
             if answer.error:
                 self._refused(number, agent, answer.message, now)
             elif agent.phase is Phase.LEAVING:
-                agent.phase = Phase.OUT
+                agent.phase, agent.is_in = Phase.OUT, False
                 self._prepare(number, now)
             elif agent.phase is Phase.ENTERING:
-                agent.phase, agent.evictions = Phase.IN, 0
+                agent.phase, agent.evictions, agent.is_in = Phase.IN, 0, True
                 self._prepare(number, now)
             elif agent.phase is Phase.RESETTING:
                 agent.begin(answer.body, now)
@@ -272,8 +283,12 @@ class RemoteGame:
                     self._fail(number, agent, Fault.DESYNC, f"the server says {agent.terminal[:40]}", now)
                 elif is_playing:
                     self._settle(number, now)
-        except (BadSightError, msgspec.DecodeError, UnicodeDecodeError) as error:
+                else:
+                    self._wake(number, row, now)
+        except (BadSightError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             self._links.drop(agent.index, now)
+            if row.phase is RowPhase.STARTING:
+                self._count_refusal(row, f"it answers what cannot be read: {str(error)[:200]}")
             self._fail(number, agent, Fault.BAD_DATA, str(error)[:200], now)
 
     def _refused(self, number: int, agent: Agent, message: str, now: float) -> None:
@@ -285,28 +300,41 @@ class RemoteGame:
             self._ask(number, agent, "logout", None, now)
             return
         if agent.phase is Phase.LEAVING:
-            agent.phase = Phase.OUT
-        else:
-            agent.phase = Phase.IN
+            agent.phase, agent.is_in = Phase.OUT, False
+            self._prepare(number, now)
+            return
+        agent.phase = Phase.IN if agent.is_in else Phase.OUT
         if row.phase is RowPhase.STARTING:
-            row.refusals += 1
-            if row.refusals > MAX_REFUSALS:
-                raise UserError(f"the server at {self._links.address} refuses to begin a fight: {said}")
+            self._count_refusal(row, f"it refuses to begin a fight: {said}")
         self._fail(number, agent, Fault.REJECTED, said, now)
+
+    def _count_refusal(self, row: Row, why: str) -> None:
+        """A fight that cannot begin is tried a few times; then the user must know."""
+        row.refusals += 1
+        if row.refusals > MAX_REFUSALS:
+            raise UserError(f"the server at {self._links.address} is of no use: {why}")
+
+    def _name(self, why: str) -> None:
+        """Tell the user what is wrong with the server, once until it changes."""
+        if why != self._named:
+            log.warning("the server at %s: %s; trying again", self._links.address, why)
+            self._named = why
 
     def _fail(self, number: int, agent: Agent, fault: Fault, why: str, now: float) -> None:
         """Something went wrong for one agent: its match is void, or begins again if it had not begun."""
         row = self._rows[number]
         if not self._links.is_connected(agent.index):
             agent.phase = Phase.OUT
+        if agent.index % SEATS not in row.live:  # it was only leaving
+            return
         if fault is Fault.CRASHED and self._process is not None and self._process.ensure():
             log.warning("the server had ended and was started again")
         if row.phase is RowPhase.STARTING:
             self._abandon(row, now)
             row.retry_at = max(now, *(self._links.links[a.index].retry_at for a in row.fighters))
-            log.debug("row %d begins again: %s", number, why)
+            self._name(why)
         elif row.phase is RowPhase.PLAYING:
-            log.info("match %d is void: %s", row.plan.serial if row.plan else -1, why)
+            self._name(f"{why}, a match is void")
             self._void(number, fault, now)
         elif row.phase in (RowPhase.READY, RowPhase.ASKED):
             row.fault = fault
@@ -368,11 +396,7 @@ class RemoteGame:
         if self._queue:
             self._begin(number, self._queue.popleft())
             return
-        now = time.monotonic()
-        for agent in row.fighters:
-            if agent.phase in (Phase.IN, Phase.SEEING):
-                agent.phase = Phase.LEAVING
-                self._ask(number, agent, "logout", None, now)
         row.plan, row.live, row.phase = None, (), RowPhase.RESTING
+        self._dismiss(number, row.agents, time.monotonic())
         self._stage.rest(number)
         self._ready.append(number)

@@ -129,6 +129,12 @@ class Links:
                 self.drop(link.index, now, wait=not link.is_open)
                 yield link.index
 
+    def extend(self, seconds: float) -> None:
+        """Give every request in flight more time: a server in lock step waits for those who were not asked yet."""
+        for link in self.links:
+            if link.deadline is not None:
+                link.deadline += seconds
+
     def close(self) -> None:
         """Close everything."""
         for link in self.links:

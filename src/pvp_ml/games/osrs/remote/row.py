@@ -7,10 +7,17 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from pvp_ml.games.osrs.remote.agent import Agent
+from pvp_ml.games.osrs.remote.link import Failure
 from pvp_ml.match import LOSS, TIE, WIN, Fault, MatchPlan
 
 SEATS = 2
 RESULTS = {"WON": WIN, "TIED": TIE, "LOST": LOSS}
+FAULTS = {
+    Failure.REFUSED: Fault.CRASHED,
+    Failure.CLOSED: Fault.CRASHED,
+    Failure.LATE: Fault.STALLED,
+    Failure.TOO_LONG: Fault.BAD_DATA,
+}
 
 
 class RowPhase(IntEnum):

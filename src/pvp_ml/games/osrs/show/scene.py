@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from pvp_ml.games.osrs import items
+import numpy as np
+
+from pvp_ml.games.osrs import ground, items
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.game import OsrsGame
 from pvp_ml.games.osrs.show import view
 from pvp_ml.match import VecGame
 
 STYLES = view.STYLE_NAMES
+SIGHT = 24
+"""Tiles around the fighters that a page can show."""
 _MAGIC, _RANGED = S.B_ATT_MAGIC, S.B_ATT_RANGED
 _SETS = {"mage": S.SET_MAGE, "ranged": S.SET_RANGED, "melee": S.SET_MELEE, "spec": S.SET_SPEC}
 _DRESS = {"head": S.HEAD, "body": S.BODY, "legs": S.LEGS}
@@ -29,8 +33,34 @@ def scene(game: VecGame) -> dict[str, Any]:
         "kind": "osrs",
         "tick": tick,
         "fight_type": items.FIGHT_TYPES[int(match[S.FIGHT_TYPE])],
+        "blocked": _blocked(rows, match),
         "fighters": [_fighter(rows[seat], rows[1 - seat], match, tick) for seat in range(2)],
     }
+
+
+def _blocked(rows: view.Row, match: view.Row) -> list[tuple[int, int, int]]:
+    """Water and lava around both, as rows of tiles: (y, first x, last x)."""
+    if not match[S.TERRAIN]:
+        return []
+    x, y = (int(rows[:, column].sum()) // 2 for column in (S.X, S.Y))
+    return blocked_runs(x, y, SIGHT)
+
+
+def blocked_runs(x: int, y: int, reach: int) -> list[tuple[int, int, int]]:
+    """Blocked ground in the square of that reach around a tile, as rows: (y, first x, last x), from the south."""
+    west, south = x - reach - ground.ORIGIN_X, y - reach - ground.ORIGIN_Y
+    span = 2 * reach + 1
+    part = np.zeros((span, span + 2), np.int8)
+    low, left = max(0, -south), max(0, -west)
+    seen = ground.BLOCKED[max(0, south) : max(0, south + span), max(0, west) : max(0, west + span)]
+    part[low : low + seen.shape[0], 1 + left : 1 + left + seen.shape[1]] = seen
+    edges = np.diff(part, axis=1)
+    starts, ends = np.argwhere(edges == 1), np.argwhere(edges == -1)
+    corner_x, corner_y = x - reach, y - reach
+    return [
+        (corner_y + int(row), corner_x + int(first), corner_x + int(last) - 1)
+        for (row, first), (_, last) in zip(starts, ends, strict=True)
+    ]
 
 
 def _fighter(me: view.Row, opponent: view.Row, match: view.Row, tick: int) -> dict[str, Any]:

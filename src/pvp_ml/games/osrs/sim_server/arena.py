@@ -3,6 +3,10 @@
 Time comes in as an argument, answers go out through the callback that came with the request. A fight goes on as soon as
 its own agents have spoken; nobody waits for another fight. Whoever keeps an opponent waiting past the deadline loses
 its fight: the opponent is told TARGET_LOST, and the match counts for nobody.
+
+In lock step (`is_lock_step`) the arena is as strict as the original server: there is one tick for all fights, it waits
+for every agent that has ever asked for a fight, and opponents find each other by the name that is shown, with the first
+letter of every word raised.
 """
 
 from __future__ import annotations
@@ -45,7 +49,8 @@ class ArenaLimits:
     silent_s: float = 3600.0  # without any message an agent is removed
     orphan_s: float = 5.0  # the same once its connection is gone
     late_ticks: int = 3  # in real time: ticks without a step that an agent may miss
-    tick_s: float = 0.0  # 0 = lock step; else a tick every so many seconds, whoever has spoken
+    tick_s: float = 0.0  # 0 = when they have spoken; else a tick every so many seconds, whoever has
+    is_lock_step: bool = False  # one tick for all fights
 
 
 @dataclass(eq=False, slots=True)
@@ -67,7 +72,13 @@ class Agent:
     last: dict[str, Any] | None = None  # the terminal answer that waits to be asked for
     missed: int = 0
     orphaned: float | None = None
-    heard_tick: int = 0
+    heard_tick: int = 0  # tick of its fight in which it was heard last
+    has_asked: bool = False  # for a fight, ever: from then on a lock step waits for it
+
+    @property
+    def shown(self) -> str:
+        """Its name as the original server shows it."""
+        return " ".join(word[:1].upper() + word[1:] for word in self.id.split(" "))
 
     def answer(self, data: bytes) -> None:
         """Answer the waiting message."""
@@ -105,6 +116,13 @@ class Arena:
             reply(encode_error(f"{request.action}: {str(error)[:200]}"))
         except UserError as error:
             reply(encode_error(f"{request.action}: {error}"))
+        self._advance()
+
+    def _advance(self) -> None:
+        """Lock step: once everybody has spoken, one tick of all fights."""
+        if not self.limits.is_lock_step or any(a.has_asked and a.reply is None for a in self.agents.values()):
+            return
+        self.play_ticks()
 
     def _find(self, agent_id: str) -> Agent:
         agent = self.agents.get(agent_id)
@@ -134,7 +152,8 @@ class Arena:
         agent = self._find(request.meta.id)
         if agent.reply is not None:
             raise UserError(f"a message of '{agent.id}' is waiting already", "await its answer")
-        agent.owner, agent.orphaned, agent.heard, agent.heard_tick = owner, None, now, self.ticks
+        agent.owner, agent.orphaned, agent.heard = owner, None, now
+        agent.heard_tick = 0 if agent.fight is None else agent.fight.ticks
         if request.action == "reset":
             body = msgspec.json.decode(request.body, type=ResetBody)
             self._reset(agent, body, now, reply)
@@ -144,6 +163,7 @@ class Arena:
 
     def _reset(self, agent: Agent, body: ResetBody, now: float, reply: Reply) -> None:
         self._leave(agent)
+        agent.has_asked = True
         if body.target == agent.id:
             raise UserError(f"'{agent.id}' cannot fight itself")
         if body.target == BASELINE:
@@ -168,13 +188,15 @@ class Arena:
 
     def _match(self, agent: Agent) -> Agent | None:
         """Who waits for this agent, and it for them; an agent that awaits any attacker takes whoever names it."""
+        waiting = [other for other in self.agents.values() if _is_waiting(other, agent)]
         if agent.reset.target == ATTACKER:
-            waiting = (a for a in self.agents.values() if a.reset.target == agent.id and _is_waiting(a, agent))
-            return next(waiting, None)
-        rival = self.agents.get(agent.reset.target)
-        if rival is None or not _is_waiting(rival, agent) or rival.reset.target not in (agent.id, ATTACKER):
-            return None
-        return rival
+            return next((other for other in waiting if self._names(other, agent)), None)
+        fits = (o for o in waiting if self._names(agent, o) and (o.reset.target == ATTACKER or self._names(o, agent)))
+        return next(fits, None)
+
+    def _names(self, agent: Agent, other: Agent) -> bool:
+        """Whether the agent asks for the other one."""
+        return agent.reset.target == (other.shown if self.limits.is_lock_step else other.id)
 
     def _begin(self, first: Agent, second: Agent | None, body: ResetBody) -> None:
         """Start a fight; seats and seed as asked for when both ask alike, else the earlier agent sits first."""
@@ -186,7 +208,7 @@ class Arena:
         for agent, place, rival in ((first, seat, second), (second, 1 - seat, first)):
             if agent is not None:
                 agent.fight, agent.seat, agent.rival, agent.last = fight, place, rival, None
-                agent.state, agent.missed = State.STEPPING, 0
+                agent.state, agent.missed, agent.heard_tick = State.STEPPING, 0, 0
 
     def _seed(self, asked: list[Seeded | None]) -> tuple[int, int]:
         first = asked[0]
@@ -210,7 +232,8 @@ class Arena:
             raise UserError(f"agent '{agent.id}' missed {missed} ticks, allowed are {self.limits.late_ticks}")
         fight.set_action(agent.seat, action)
         agent.reply, agent.waiting, agent.since, agent.missed = reply, "step", now, 0
-        if not self._has_clock and (agent.rival is None or agent.rival.waiting == "step"):
+        is_free = not self._has_clock and not self.limits.is_lock_step
+        if is_free and (agent.rival is None or agent.rival.waiting == "step"):
             self._tick(agent)
 
     def _tick(self, agent: Agent) -> None:
@@ -240,7 +263,7 @@ class Arena:
         agent.state = State.TERMINAL
 
     def play_ticks(self) -> None:
-        """Real time: one tick of every fight, whoever has spoken; called every `tick_s`."""
+        """One tick of every fight, whoever has spoken; in real time called every `tick_s`."""
         seen: set[int] = set()
         for agent in list(self.agents.values()):
             if agent.fight is not None and id(agent.fight) not in seen:
@@ -287,6 +310,7 @@ class Arena:
                 self.remove(agent, "agent was silent for too long")
             elif agent.reply is not None and now - agent.since >= limits.deadline_s and not self._has_clock:
                 self._overdue(agent)
+        self._advance()
 
     def _overdue(self, agent: Agent) -> None:
         """An agent has waited too long for its opponent."""
@@ -294,6 +318,9 @@ class Arena:
             agent.state = State.PENDING
             target = agent.reset.target[:64]
             agent.answer(encode_error(f"reset: '{target}' did not come within {self.limits.deadline_s:g} s"))
+        elif self.limits.is_lock_step:
+            for other in [a for a in self.agents.values() if a.has_asked and a.reply is None]:
+                self.remove(other, "agent kept everybody waiting")
         elif agent.rival is not None:
             self._leave(agent.rival)
 

@@ -29,6 +29,8 @@ def to_config(options: SimServerOptions) -> SimConfig:
     """The flags as the server wants them."""
     if options.deadline <= 0 or options.max_agents < 1:
         raise UserError("--deadline and --max-agents must be above 0")
+    if options.lock_step and options.mode == "real-time":
+        raise UserError("--lock-step and --mode real-time exclude each other", "give one of them")
     return SimConfig(
         host=options.host,
         port=_port() if options.port is None else options.port,
@@ -41,6 +43,7 @@ def to_config(options: SimServerOptions) -> SimConfig:
             agents=options.max_agents,
             deadline_s=options.deadline,
             tick_s=TICK_S if options.mode == "real-time" else 0.0,
+            is_lock_step=options.lock_step,
         ),
     )
 

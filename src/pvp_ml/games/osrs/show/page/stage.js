@@ -9,10 +9,17 @@ import { MOVES } from "./moves.js";
 const SQUASH = 0.8;
 const SEATS = ["#4da3ff", "#ff7d5c"];
 const GROUND = {
-  dark: { tile: [72, 64, 48], line: "#00000026", stone: "#8b8170", grass: "#6f7d48" },
-  light: { tile: [186, 170, 128], line: "#5b46201f", stone: "#968c76", grass: "#7f8f48" },
+  dark: { tile: [72, 64, 48], water: [38, 60, 82], line: "#00000026", stone: "#8b8170", grass: "#6f7d48" },
+  light: { tile: [186, 170, 128], water: [118, 160, 186], line: "#5b46201f", stone: "#968c76", grass: "#7f8f48" },
 };
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+
+/** Tiles where nobody can stand, from rows of (y, first x, last x). */
+const blockedTiles = (rows) => {
+  const tiles = new Set();
+  for (const [y, first, last] of rows) for (let x = first; x <= last; x++) tiles.add(`${x} ${y}`);
+  return tiles;
+};
 
 const noise = (x, y) => {
   let h = (Math.imul(x, 374761393) + Math.imul(y, 668265263)) | 0;
@@ -62,7 +69,7 @@ export class Stage {
     this.#aim(places, width, height, now);
     const ctx = canvas.getContext("2d");
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.#ground(ctx, width, height);
+    this.#ground(ctx, width, height, blockedTiles(frame.scene.blocked ?? []));
     this.#ring(ctx, places);
     const order = places[0].y > places[1].y || (places[0].y === places[1].y && log.facts.human === 0) ? [0, 1] : [1, 0];
     for (const seat of order) this.#fighter(ctx, frame, before, seat, places, t, now);
@@ -111,7 +118,7 @@ export class Stage {
     return (MOVES[game] ?? []).find((move) => move.group === "move" && move.away === away) ?? null;
   }
 
-  #ground(ctx, width, height) {
+  #ground(ctx, width, height, blocked) {
     const theme = GROUND[document.documentElement.dataset.theme === "light" ? "light" : "dark"];
     const { size, x: cx, y: cy } = this.camera;
     const reachX = Math.ceil(width / size / 2) + 1;
@@ -122,9 +129,12 @@ export class Stage {
         const at = this.#screen(x, y);
         const n = noise(x, y);
         const patch = noise(Math.floor(x / 5) + 17, Math.floor(y / 4) - 9);
-        const shade = 0.88 + n * 0.12 + patch * 0.09 + ((x + y) & 1 ? 0.03 : 0);
-        ctx.fillStyle = `rgb(${theme.tile.map((c) => Math.round(c * shade)).join(",")})`;
+        const isBlocked = blocked.has(`${x} ${y}`);
+        const shade = 0.88 + n * 0.12 + patch * 0.09 + ((x + y) & 1 && !isBlocked ? 0.03 : 0);
+        const tile = isBlocked ? theme.water : theme.tile;
+        ctx.fillStyle = `rgb(${tile.map((c) => Math.round(c * shade)).join(",")})`;
         ctx.fillRect(at.x - size / 2, at.y - high / 2, size + 1, high + 1);
+        if (isBlocked) continue;
         ctx.strokeStyle = theme.line;
         ctx.strokeRect(at.x - size / 2 + 0.5, at.y - high / 2 + 0.5, size, high);
         if (n > 0.93) this.#tuft(ctx, at, size, theme, noise(y, x));

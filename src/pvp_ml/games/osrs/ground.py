@@ -1,0 +1,58 @@
+"""The ground of the fights as arrays: where nobody can stand, and how much room is around a tile (terrain.md).
+
+Read once at import from data/ground.json, one bit a tile, then read-only. x grows east, y north. The compiled kernels
+freeze these arrays, so jit.py stamps their cache with a hash of this file and of the data.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from importlib import resources
+
+import numpy as np
+import numpy.typing as npt
+
+MOST_ROOM = 16
+"""Room is counted up to this; no walk that is tested against it is longer."""
+WORD = 32
+"""Tiles in one word of WORDS."""
+
+
+def _read() -> tuple[tuple[int, int], tuple[int, int, int, int], npt.NDArray[np.bool_]]:
+    """(south-west tile, wilderness as x, x, y, y inclusive, blocked [height,width])."""
+    told = json.loads(resources.files("pvp_ml.games.osrs").joinpath("data", "ground.json").read_bytes())
+    width, height = told["size"]
+    packed = np.frombuffer(zlib.decompress(base64.b64decode(told["bits"])), np.uint8).reshape(height, width // 8)
+    return tuple(told["origin"]), tuple(told["wilderness"]), np.unpackbits(packed, axis=1, bitorder="little") > 0
+
+
+def _room(closed: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
+    """Chebyshev distance of each tile to the nearest closed one, at most MOST_ROOM; past the edge all is closed."""
+    room = np.zeros(closed.shape, np.uint8)
+    open_ = ~closed
+    for _ in range(MOST_ROOM):
+        room += open_
+        padded = np.pad(open_, 1)
+        rows = padded[:-2] & padded[1:-1] & padded[2:]
+        open_ = rows[:, :-2] & rows[:, 1:-1] & rows[:, 2:]
+    return room
+
+
+def _wild() -> npt.NDArray[np.bool_]:
+    low_x, high_x, low_y, high_y = WILDERNESS
+    inside = np.zeros(BLOCKED.shape, np.bool_)
+    inside[low_y - ORIGIN_Y : high_y + 1 - ORIGIN_Y, low_x - ORIGIN_X : high_x + 1 - ORIGIN_X] = True
+    return inside
+
+
+(ORIGIN_X, ORIGIN_Y), WILDERNESS, BLOCKED = _read()
+LOW_X, HIGH_X, LOW_Y, HIGH_Y = WILDERNESS
+HEIGHT, WIDTH = BLOCKED.shape
+
+WORDS = np.packbits(BLOCKED, axis=1, bitorder="little").view("<u4").astype(np.uint32)
+"""[HEIGHT,WIDTH / WORD]: bit k of word w is the tile ORIGIN_X + WORD × w + k; 1 = blocked."""
+
+ROOM = _room(BLOCKED | ~_wild()).reshape(HEIGHT // 2, 2, WIDTH // 2, 2).min(axis=(1, 3))
+"""[HEIGHT / 2,WIDTH / 2] uint8, by squares of 2 × 2 tiles: all nearer tiles are free and in the wilderness."""
