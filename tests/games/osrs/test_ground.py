@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pvp_ml.games.osrs import ground as G
-from pvp_ml.games.osrs import kernels_ground as K
 from pvp_ml.games.osrs import state as S
+from pvp_ml.games.osrs.kernels import ground as K
 from pvp_ml.games.osrs.kernels import move as M
 from pvp_ml.games.osrs.show.scene import blocked_runs, scene
 

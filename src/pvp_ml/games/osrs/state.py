@@ -185,7 +185,7 @@ HIT_QUEUE = _take(HIT_SLOTS * HIT_SIZE)
 DUE_SLOTS = 16
 DUE_QUEUE = _take(DUE_SLOTS)  # damage parts that are due and not yet shown
 PATH_AT = _take()  # tiles of PATH that have been walked
-PATH = _take(10)  # a route around blocked ground: ten steps to a column, three bits each, see kernels_ground.py
+PATH = _take(10)  # a route around blocked ground: ten steps to a column, three bits each, see ground_kernels.py
 FIGHTER_SIZE = _width
 
 # --- match row -------------------------------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from pvp_ml.games.osrs.conform_masks import MasksReport, check_masks
 from pvp_ml.games.osrs.conformance.compare import Difference, FightReport, replay
+from pvp_ml.games.osrs.conformance.masks import MasksReport, check_masks
 from pvp_ml.games.osrs.conformance.play import PlayReport, Ranks
 from pvp_ml.games.osrs.conformance.read import GAMES, Fight, read_fights, sets_in
 from pvp_ml.games.osrs.conformance.rolls import QUANTITIES, RollsReport, check_rolls

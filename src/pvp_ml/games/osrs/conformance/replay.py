@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.games.osrs import items as I
-from pvp_ml.games.osrs import kernels_ground
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.conformance.read import Fight, Side
 from pvp_ml.games.osrs.conformance.tables import Sample
 from pvp_ml.games.osrs.fights import DharokConfig, NhConfig
 from pvp_ml.games.osrs.game import template
+from pvp_ml.games.osrs.kernels import ground as ground_kernels
 from pvp_ml.games.osrs.kernels import (
     impact as impact_kernels,
 )
@@ -226,7 +226,7 @@ class Replay:
         """How many ticks the recorded way agrees with walking to that tile, until another order may interfere."""
         side = self.fight.sides[seat]
         walker = self.fighters[seat].copy()
-        kernels_ground.queue_route(walker, self.match, x, y)
+        ground_kernels.queue_route(walker, self.match, x, y)
         score = 0
         for ahead in range(LOOK_AHEAD):
             sample = side.samples.get(tick + ahead)

@@ -29,10 +29,10 @@ from pvp_ml.games.osrs.kernels.fighter import (
     refresh_bonuses,
     switch_special_on,
 )
+from pvp_ml.games.osrs.kernels.ground import has_line
 from pvp_ml.games.osrs.kernels.impact import bot_eats
 from pvp_ml.games.osrs.kernels.jit import kernel
 from pvp_ml.games.osrs.kernels.move import distance, method_of, queue_walk, reach_of, style_of
-from pvp_ml.games.osrs.kernels_ground import has_line
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 On free ground a walking queue is described by its last tile: the path to it is first straight along the longer axis,
 then diagonal (M6), and every suffix of such a path is the path from where it starts. Near blocked ground the queue
-holds its steps (kernels_ground.py). Nothing stops a shot or a blow (terrain.md 6).
+holds its steps (ground_kernels.py). Nothing stops a shot or a blow (terrain.md 6).
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.kernels.combat import MAGIC_RANGE
 from pvp_ml.games.osrs.kernels.dice import below, forced
 from pvp_ml.games.osrs.kernels.fighter import left, stop_attacking
-from pvp_ml.games.osrs.kernels.jit import kernel
-from pvp_ml.games.osrs.kernels_ground import (
+from pvp_ml.games.osrs.kernels.ground import (
     has_line,
     is_blocked,
     is_row_free,
@@ -23,6 +22,7 @@ from pvp_ml.games.osrs.kernels_ground import (
     room_around,
     step_on_path,
 )
+from pvp_ml.games.osrs.kernels.jit import kernel
 
 WILDERNESS_Y = 3525
 """Tiles south of this row are outside the wilderness; walk orders never lead there (2.5)."""

@@ -7,10 +7,10 @@ import numpy as np
 from pvp_ml.games.osrs import items as I
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.kernels.fighter import combat_boost, free_slots, ranging_boost, rem
+from pvp_ml.games.osrs.kernels.ground import room_around
 from pvp_ml.games.osrs.kernels.jit import inlined_kernel, kernel
 from pvp_ml.games.osrs.kernels.move import chebyshev, distance, has_tile, is_beside, is_inside
 from pvp_ml.games.osrs.kernels.tick import observed_style
-from pvp_ml.games.osrs.kernels_ground import room_around
 
 NH_FEATURES, NH_CHOICES = 176, 45
 DHAROK_FEATURES, DHAROK_CHOICES = 40, 17
