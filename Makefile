@@ -18,6 +18,7 @@ test: install-dev
 check: install-dev
 	@$(BIN)/ruff format --check -q . || { echo "mend with: .venv/bin/ruff format ."; exit 1; }
 	@$(BIN)/ruff check -q .
+	@$(BIN)/codespell src tests docs *.md
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m pytest -q tests/test_house_rules.py tests/test_generated_docs.py

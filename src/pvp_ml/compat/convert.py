@@ -51,7 +51,8 @@ class _Stack:
 
 def convert(model: LegacyModel) -> Imported:
     """The bundle of an old model; raises LegacyError when its tensors do not fit its description."""
-    spec, notes = _spec(model), []
+    spec = _spec(model)
+    notes: list[str] = []
     own, hidden, sizes = spec.obs_size, spec.privileged_size, spec.head_sizes
     _check_sizes(model, own, hidden, sizes)
     has_hidden = model.params["critic_input_size"] > own

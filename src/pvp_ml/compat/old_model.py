@@ -125,7 +125,7 @@ def _state(value: Any, what: str) -> dict[str, Any]:
 def _number(value: Any, what: str) -> float:
     if type(value) not in (int, float) or not 0 <= value < 1e18:
         raise LegacyError(f"{what} is {show(value)}")
-    return value
+    return float(value)
 
 
 def _check_params(params: dict[str, Any]) -> None:
@@ -133,7 +133,7 @@ def _check_params(params: dict[str, Any]) -> None:
         value = params.get(name)
         if type(value) is not int or not 1 <= value <= 1 << 16:
             raise LegacyError(f"policy_params.{name} is {show(value)}")
-    sizes = params.get("action_head_sizes")
+    sizes: Any = params.get("action_head_sizes")
     if type(sizes) not in (list, tuple) or not 1 <= len(sizes) <= 256 or any(
         type(size) is not int or not 1 <= size <= 4096 for size in sizes
     ):  # fmt: skip

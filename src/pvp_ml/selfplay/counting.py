@@ -75,9 +75,9 @@ class Count:
             self._count(int(rows[i]), i, table, plan)
         self._courses.begin(table.begun)
         for row in table.begun.tolist():
-            plan = table.plan(row)
-            if plan is not None:
-                self._order[row] = np.argsort(self._sides(plan), kind="stable")
+            begun = table.plan(row)
+            if begun is not None:
+                self._order[row] = np.argsort(self._sides(begun), kind="stable")
 
     def _count(self, row: int, i: int, table: Table, plan: MatchPlan) -> None:
         out, steps = table.out, int(table.steps[i])

@@ -14,7 +14,8 @@ import pytest
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.osrs import state as S
-from pvp_ml.games.osrs.conformance import play, replay
+from pvp_ml.games.osrs.conformance import play
+from pvp_ml.games.osrs.conformance import replay as replaying
 from pvp_ml.games.osrs.conformance.compare import replay
 from pvp_ml.games.osrs.conformance.conform import column_names, conform
 from pvp_ml.games.osrs.conformance.read import read_fights, sets_in
@@ -54,7 +55,7 @@ def test_nh_replay_is_equal_to_the_end(nh_report):
 
 def test_replay_notices_that_the_ground_is_another(monkeypatch):
     """On open ground fight 92 walks where the recorded one could not."""
-    monkeypatch.setattr(replay, "template", open_template)
+    monkeypatch.setattr(replaying, "template", open_template)
     again = conform("nh", EXCERPT, free_plays=0).replay
     assert (again.fights, again.equal) == (6, 5)
     assert "fight 92, tick 2098" in next(iter(again.first.values()))

@@ -23,8 +23,8 @@ from pvp_ml.match import IDLE, RESTING, Fault
 from pvp_ml.spec import GameSpec
 
 try:
-    import gymnasium
-    from gymnasium import spaces
+    import gymnasium as gymnasium
+    from gymnasium import spaces as spaces
     from gymnasium.vector.utils import batch_space
     from pettingzoo import ParallelEnv
 except ImportError as error:
@@ -49,7 +49,7 @@ def action_space(spec: GameSpec) -> spaces.Discrete | spaces.MultiDiscrete:
     return spaces.Discrete(spec.head_sizes[0]) if len(spec.heads) == 1 else spaces.MultiDiscrete(spec.head_sizes)
 
 
-class MatchEnv(gymnasium.Env[npt.NDArray[np.float32], Any]):
+class MatchEnv(gymnasium.Env[npt.NDArray[np.float32], Any]):  # type: ignore[misc]
     """One seat of one match at a time, against a bot, a scripted player or a Player.
 
     A step plays the action and then everything up to this seat's next decision, or to the end. Illegal picks are
@@ -72,7 +72,7 @@ class MatchEnv(gymnasium.Env[npt.NDArray[np.float32], Any]):
     ) -> None:
         self._host = Host(game, settings, ours=(seat,), opponent=opponent, scenario=scenario, weights=weights)
         self._seat, self.render_mode = seat, render_mode
-        self.metadata = self._host.without_viewer(self.metadata)
+        self.metadata = self._host.without_viewer(self.metadata)  # type: ignore[misc]
         self.observation_space = observation_space(self._host.spec)
         self.action_space = action_space(self._host.spec)
         self._begun = False
@@ -110,12 +110,13 @@ class MatchEnv(gymnasium.Env[npt.NDArray[np.float32], Any]):
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Legal choices [A] of all heads, one after the other."""
-        return self._host.masks(self._seat)[0]
+        return np.asarray(self._host.masks(self._seat)[0])
 
     def render(self) -> str | None:
         """The game's view as text, or to its viewer."""
         if self.render_mode == "human":
-            return self._host.show()
+            self._host.show()
+            return None
         view = self._host.view()
         return "\n".join(view["board"]) if "board" in view else str(view)
 
@@ -151,7 +152,7 @@ class MatchEnv(gymnasium.Env[npt.NDArray[np.float32], Any]):
         return info
 
 
-class MatchVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
+class MatchVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):  # type: ignore[misc]
     """One seat of `num_envs` matches in one game: one step is one step of the game, finished rows restart in it.
 
     `info["acting"]` says where this seat decides now; actions of the other rows are ignored. In games with turns,
@@ -229,7 +230,7 @@ class MatchVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         }
 
 
-class MatchParallelEnv(ParallelEnv[str, dict[str, Any], Any]):
+class MatchParallelEnv(ParallelEnv[str, dict[str, Any], Any]):  # type: ignore[misc]
     """Every seat is an agent `seat_N`. An observation is {"observation": [D], "action_mask": per head}.
 
     An agent that has nothing to decide sees a mask that allows the first choice alone, and what it gives is ignored; an
@@ -253,7 +254,7 @@ class MatchParallelEnv(ParallelEnv[str, dict[str, Any], Any]):
     ) -> None:
         self._host = Host(game, settings, scenario=scenario, weights=weights)
         self.render_mode = render_mode
-        self.metadata = self._host.without_viewer(self.metadata)
+        self.metadata = self._host.without_viewer(self.metadata)  # type: ignore[misc]
         spec = self._host.spec
         self.possible_agents = [f"seat_{seat}" for seat in range(spec.seats)]
         self.agents: list[str] = []
@@ -302,7 +303,10 @@ class MatchParallelEnv(ParallelEnv[str, dict[str, Any], Any]):
 
     def render(self) -> str | None:
         """The game's view as text, or to its viewer."""
-        return self._host.show() if self.render_mode == "human" else str(self._host.view())
+        if self.render_mode == "human":
+            self._host.show()
+            return None
+        return str(self._host.view())
 
     def close(self) -> None:
         """Give the game back."""

@@ -73,7 +73,7 @@ def values_are_in_range(subject: Subject) -> str:
     for serial, trace in traces.items():
         for step, moment in enumerate([*trace.steps, trace.ending]):
             for name, array in moment.items():
-                if array.dtype.kind == "f" and not np.isfinite(array).all():  # type: ignore[arg-type]
+                if array.dtype.kind == "f" and not np.isfinite(array).all():
                     raise BrokenError(f"match {serial}, step {step}: '{name}' is not finite")
             obs = moment.get("obs", moment.get("final_obs"))
             if obs is None:

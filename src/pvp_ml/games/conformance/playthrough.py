@@ -184,4 +184,4 @@ class Guarded:
 
 def is_poison(array: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
     """Where the array still holds what `poison` put there."""
-    return np.isnan(array) if array.dtype.kind == "f" else array == _POISON[array.dtype.kind]  # type: ignore[arg-type]
+    return np.asarray(np.isnan(array) if array.dtype.kind == "f" else array == _POISON[array.dtype.kind])

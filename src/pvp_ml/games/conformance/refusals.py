@@ -8,7 +8,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.games.conformance.playthrough import Playthrough, difference
 from pvp_ml.games.conformance.subject import BrokenError, ExcusedError, Subject
 from pvp_ml.games.legal import Legality
-from pvp_ml.match import IDLE, RESTING, ActionError, Bot, External, IntArray, MatchPlan, StepBuffers
+from pvp_ml.match import IDLE, RESTING, ActionError, Bot, External, IntArray, MatchPlan, Occupant, StepBuffers
 
 MOST_SNAPSHOT_STEPS = 300
 
@@ -87,11 +87,12 @@ def unknown_plans_are_refused(subject: Subject) -> str:
     """A scenario, bot or lineup that the game does not have raises UserError and queues nothing."""
     spec = subject.spec
     here = tuple(External("x") for _ in range(spec.seats))
-    for what, lineup, scenario in (
+    cases: tuple[tuple[str, tuple[Occupant, ...], str], ...] = (
         ("scenario", here, "no-such-scenario"),
         ("bot", (Bot("no-such-bot"), *here[1:]), spec.scenarios[0].name),
         ("lineup", (*here, External("one too many")), spec.scenarios[0].name),
-    ):
+    )
+    for what, lineup, scenario in cases:
         game = subject.build()
         try:
             game.queue([*subject.plans(1), MatchPlan(1, 1, lineup, scenario)])

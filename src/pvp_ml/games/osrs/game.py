@@ -142,7 +142,7 @@ class OsrsGame:
         return np.ascontiguousarray(actions, np.int32)
 
     def _acting(self) -> npt.NDArray[np.bool_]:
-        return (self.state[:, S.LIVE] != 0)[:, None] & (self.fighters[:, :, S.IS_BOT] == 0)
+        return np.asarray((self.state[:, S.LIVE] != 0)[:, None] & (self.fighters[:, :, S.IS_BOT] == 0))
 
     def _fill_rows(self, free: npt.NDArray[np.int64]) -> None:
         """Start the next plans in the free rows, lowest row first."""

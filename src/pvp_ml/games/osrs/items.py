@@ -90,7 +90,7 @@ COUNT = len(KEYS)
 def _column(value: Any, dtype: type = np.int32) -> npt.NDArray[Any]:
     """One number per item, row 0 included, from value(key, record)."""
     rows = [value("nothing", {})] + [value(key, record) for key, record in _ITEMS["items"].items()]
-    array = np.array(rows, dtype=dtype)
+    array: npt.NDArray[Any] = np.array(rows, dtype=dtype)
     array.setflags(write=False)
     return array
 

@@ -239,9 +239,9 @@ class Memory:
         return moment
 
     def _count_touches(self, touch: Bools, mine: Bools, touching: Bools) -> None:
-        anyone = touching.any(1)
+        anyone = np.asarray(touching.any(1))
         self.untouched_steps = np.where(anyone, 0, self.untouched_steps + 1).astype(np.int32)
-        kept = np.where(touch.any(1)[:, None] & ~mine, 0, self.streak)
+        kept = np.where(np.asarray(touch.any(1))[:, None] & ~mine, 0, self.streak)
         self.streak = (kept + (touch & mine)).astype(np.int32)
 
     def _flip_resets(self, facts: Facts, distance: Floats) -> Bools:

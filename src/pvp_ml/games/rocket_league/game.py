@@ -262,7 +262,7 @@ class RocketLeagueGame:
         goals = self._memory.goals[rows]
         context = Context(
             previous=self._pedals.values[rows],
-            time_left=1.0 - self._clock[rows] / np.float32(self.spec.max_steps),
+            time_left=(1.0 - self._clock[rows] / np.float32(self.spec.max_steps)).astype(np.float32),
             seconds_left=(self.spec.max_steps - self._clock[rows]) * np.float32(self._config.tick_skip / TICKS_PER_S),
             score_difference=goals[:, self.team] - goals[:, 1 - self.team],
         )

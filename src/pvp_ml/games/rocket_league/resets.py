@@ -54,7 +54,7 @@ def turn_cars(cars: Vectors) -> Vectors:
 
 def turn_ball(ball: Vectors) -> Vectors:
     """A ball [3,3] turned by 180° about z."""
-    return ball * np.array([-1.0, -1.0, 1.0])
+    return np.asarray(ball * np.array([-1.0, -1.0, 1.0]))
 
 
 def kickoff_cars(rng: np.random.Generator, sizes: Sizes) -> Vectors:

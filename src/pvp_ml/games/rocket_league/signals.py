@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from pvp_ml.games.rocket_league.derived_state import Floats, Moment
 from pvp_ml.games.rocket_league.rewards import terms as terms
 from pvp_ml.spec import Signal
@@ -87,4 +89,4 @@ def write(moment: Moment, minutes: float, out: Floats) -> None:
         moment.scorer & drill,
     )
     for i, value in enumerate(values):
-        out[:, :, i] = value
+        out[:, :, i] = np.asarray(value)

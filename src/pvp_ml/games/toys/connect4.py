@@ -51,7 +51,7 @@ def drops(taken: Boards) -> Boards:
 def winning_columns(stones: Boards, taken: Boards) -> npt.NDArray[np.bool_]:
     """Columns [N,7] where one more of these stones makes a line."""
     cells = drops(taken)
-    return has_line(stones[:, None] | cells) & (cells != 0)
+    return np.asarray(has_line(stones[:, None] | cells) & (cells != 0))
 
 
 class Connect4Config(GameConfig):
@@ -98,7 +98,7 @@ class Connect4Game(TableGame):
         taken = self.stones[:, 0] | self.stones[:, 1]
         column = picks[self._every, mover, 0]
         cell = (taken + _BOTTOM[column]) & _COLUMN[column] & ~taken
-        own = self.stones[self._every, mover] | np.where(ready, cell, np.uint64(0))
+        own = (self.stones[self._every, mover] | np.where(ready, cell, np.uint64(0))).astype(np.uint64)
         self.stones[self._every, mover] = own
         won = has_line(own) & ready
         np.logical_or(won, ((taken | cell) == _FULL) & ready, out=out.ended)

@@ -82,7 +82,7 @@ class KuhnGame(TableGame):
     def _mover(self) -> npt.NDArray[np.int64]:
         """The seat that moves now: the starter when nothing was said or when it must answer a bet."""
         second = (self.stage == PASSED) | (self.stage == BETTED)
-        return (self.starter ^ second).astype(np.int64)
+        return np.asarray((self.starter ^ second).astype(np.int64))
 
     def describe(self, row: int) -> dict[str, Any]:
         """Cards by seat, the starter and the stage."""

@@ -69,7 +69,7 @@ class Sequence(TableGame):
 
     def right(self, picks: IntArray) -> npt.NDArray[np.bool_]:
         """Where [M,S] the pick answers the cue: choice 1 for a cue of 1."""
-        return (picks[:, :, 0] == 1) == (self.cue == 1)
+        return np.asarray((picks[:, :, 0] == 1) == (self.cue == 1))
 
     def open(self, rows: Rows) -> None:
         """Everybody may choose anything."""

@@ -142,7 +142,8 @@ def baseline(python: str, config: VgcConfig, battles: int, decisions_per_battle:
             deadline.cancel()
             client.kill()
             client.wait()
-            client.stdout.close()
+            if client.stdout is not None:
+                client.stdout.close()
     done = answer["battles"]
     return Speed("poke-env websocket", 0, done * decisions_per_battle, done, wall, server + answer["cpu_s"], 0)
 

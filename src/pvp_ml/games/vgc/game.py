@@ -339,4 +339,5 @@ def _blank(record: np.dtype[np.void], row: int, serial: int, fault: Fault) -> np
     """A row of zeros for a match that never began."""
     blank = np.zeros(1, record)
     blank["slot"], blank["serial"], blank["fault"] = row, serial, fault
-    return blank[0]
+    made: np.void = blank[0]
+    return made

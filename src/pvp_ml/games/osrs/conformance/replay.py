@@ -77,9 +77,9 @@ def config_of(fight: Fight) -> NhConfig | DharokConfig:
         return DharokConfig(death_match=True, max_ticks=20_000)
     params = fight.params
     return NhConfig(
-        builds=(fight.build,),  # type: ignore[arg-type]
+        builds=(fight.build,),
         randomize_gear=bool(params.get("randomizeGear", False)),
-        fight_type=fight.kind,  # type: ignore[arg-type]
+        fight_type=fight.kind,
         only_switch_prayer_when_about_to_attack=bool(params.get("onlySwitchPrayerWhenAboutToAttack", True)),
         only_switch_gear_when_attack_soon=bool(params.get("onlySwitchGearWhenAttackSoon", True)),
         allow_smite=bool(params.get("allowSmite", True)),
@@ -252,7 +252,7 @@ class Replay:
         for seat in range(2):
             tiles = self.walk_tiles(seat, actions[seat])
             if len(tiles) > 1:
-                best = max(tiles, key=lambda tile: self.agreement(seat, *tile, tick))
+                best = max(tiles, key=lambda tile: self.agreement(seat, tile[0], tile[1], tick))
                 self.dice[S.CHANNEL_WALK + seat, 1:3] = best
 
     # --- ticks ---
@@ -294,8 +294,8 @@ class Replay:
             self.infect(victim, damage)
             self.fighters[victim, S.POISON_AT] = self.match[S.TICK] + 1
         for task in self.due_carried(tick):
-            known = task.weakens_at is not None
-            weakens = (tick - task.weakens_at) % (5 * POISON_TICKS) == 0 if known else guess.weaken
+            at = task.weakens_at
+            weakens = guess.weaken if at is None else (tick - at) % (5 * POISON_TICKS) == 0
             self.strike_carried(task.victim, weakens)
         for victim, damage in guess.carried:
             self.infect(victim, damage)
@@ -342,6 +342,7 @@ class Replay:
                 break
             fallback = fallback or tuple(a.copy() for a in (self.fighters, self.match, self.drained, self.dice))
         else:
+            assert fallback is not None, "there is always a guess"
             self.fighters[:], self.match[:], self.drained[:], self.dice[:] = fallback
         self.note_poisonings(tick)
         self.set_pids(tick)

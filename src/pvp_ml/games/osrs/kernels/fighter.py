@@ -81,7 +81,8 @@ def _pack_bonuses() -> npt.NDArray[np.int64]:
     """[items, 4]: four bonuses to a word, 16 bits each, raised by BIAS so that sums of nine items never carry over."""
     padded = np.zeros((I.COUNT, 16), np.int64)
     padded[:, :14] = I.ITEM_BONUS
-    return ((padded + BIAS).reshape(-1, 4, 4) << np.array([0, 16, 32, 48])).sum(-1)
+    packed: npt.NDArray[np.int64] = ((padded + BIAS).reshape(-1, 4, 4) << np.array([0, 16, 32, 48])).sum(-1)
+    return packed
 
 
 BIAS = 1000

@@ -74,7 +74,9 @@ def _op_row(op: dict[str, Any]) -> tuple[int, int, int, int]:
 
 def _compile_steps() -> tuple[I.IntArray, I.IntArray, I.IntArray]:
     """(step range per build [8,2], steps [n,6], operations [m,4])."""
-    ranges, steps, ops = [], [], []
+    ranges: list[Any] = []
+    steps: list[Any] = []
+    ops: list[Any] = []
     for build in S.BUILDS:
         first = len(steps)
         for step in I.loadout(build).get("randomisation", ()):

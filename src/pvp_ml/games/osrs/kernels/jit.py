@@ -109,7 +109,7 @@ def _prefetching() -> Callable[..., None]:
     from numba import types
     from numba.extending import intrinsic
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def prefetch(typing: Any, array: Any, offset: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             start = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -144,7 +144,7 @@ def _scratching() -> Callable[[], Any]:
     from numba.extending import intrinsic
     from numba.np.arrayobj import make_array, populate_array
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def scratch(typing: Any) -> Any:
         kind = types.Array(types.int16, 1, "C")
 

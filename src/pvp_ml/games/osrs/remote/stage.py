@@ -57,6 +57,7 @@ class Stage:
             self._show(row, agents, live)
             return
         out.ended[row], out.truncated[row] = ending is Ending.ENDED, ending is Ending.TRUNCATED
+        assert result is not None, "a match that is over has a result"
         out.result[row] = result
         self._views(agents, live, out.final_obs[row], out.final_privileged[row])
         self._has_ending[row] = True

@@ -108,7 +108,7 @@ def _weapon_of(me: view.Row, number: int) -> str | None:
     first = S.SETS + number * S.SET_SIZE
     for item in me[first : first + S.SET_SIZE]:
         if item and items.ITEM_SLOT[int(item)] == S.WEAPON:
-            return items.KEYS[int(item)]
+            return str(items.KEYS[int(item)])
     return None
 
 

@@ -35,17 +35,17 @@ THEIR_BIG_PADS: Floats = PADS[PAD_IS_BIG & (PADS[:, 1] > 0)]
 
 def dot(a: Floats, b: Floats) -> Floats:
     """Over the last axis."""
-    return np.vecdot(a, b)
+    return np.asarray(np.vecdot(a, b))
 
 
 def length(a: Floats) -> Floats:
     """Euclidean, over the last axis."""
-    return np.sqrt(np.vecdot(a, a))
+    return np.asarray(np.sqrt(np.vecdot(a, a)))
 
 
 def unit(a: Floats) -> Floats:
     """Direction; zero stays zero."""
-    return a / np.maximum(length(a), np.float32(1e-6))[..., None]
+    return np.asarray(a / np.maximum(length(a), np.float32(1e-6))[..., None], np.float32)
 
 
 # Events -----------------------------------------------------------------------------------------------------------
@@ -144,23 +144,27 @@ def basic_shot(m: Moment) -> Floats:
 
 def clear(m: Moment) -> Floats:
     """max(0, unit(b−own goal)·v_b/6000)."""
-    return np.maximum(dot(unit(m.now.ball - OWN_GOAL), m.now.ball_velocity) / np.float32(BALL_MAX_SPEED), 0.0)
+    return np.asarray(
+        np.maximum(dot(unit(m.now.ball - OWN_GOAL), m.now.ball_velocity) / np.float32(BALL_MAX_SPEED), 0.0)
+    )
 
 
 def velocity_toward_own_goal(m: Moment) -> Floats:
     """−max(0, unit(own goal−b)·v_b/6000): already negative, so a positive weight punishes."""
-    return -np.maximum(dot(unit(OWN_GOAL - m.now.ball), m.now.ball_velocity) / np.float32(BALL_MAX_SPEED), 0.0)
+    return np.asarray(
+        -np.maximum(dot(unit(OWN_GOAL - m.now.ball), m.now.ball_velocity) / np.float32(BALL_MAX_SPEED), 0.0)
+    )
 
 
 def liu_distance_ball_to_goal(m: Moment) -> Floats:
     """exp(−0.5·(|b−their goal|−(6000−5120+92.75))/6000)."""
     gap = length(THEIR_GOAL - m.now.ball) - np.float32(BACK_NET_Y - BACK_WALL_Y + BALL_RADIUS)
-    return np.exp(np.float32(-0.5) * gap / np.float32(BALL_MAX_SPEED))
+    return np.asarray(np.exp(np.float32(-0.5) * gap / np.float32(BALL_MAX_SPEED)))
 
 
 def liu_distance_player_to_ball(m: Moment) -> Floats:
     """exp(−0.5·(|p−b|−92.75)/2300)."""
-    return np.exp(np.float32(-0.5) * (m.distance - np.float32(BALL_RADIUS)) / np.float32(CAR_MAX_SPEED))
+    return np.asarray(np.exp(np.float32(-0.5) * (m.distance - np.float32(BALL_RADIUS)) / np.float32(CAR_MAX_SPEED)))
 
 
 def align_ball_goal(m: Moment) -> Floats:
@@ -237,7 +241,7 @@ def fifty_fifty(m: Moment) -> Bools:
     teams = m.now.cars[..., 1]
     own = np.take_along_axis(teams, np.arange(teams.shape[1])[None, :, None], axis=2)
     rival_near = ((gaps < NEAR) & (teams != own)).any(2)
-    return rival_near & (m.distance < NEAR) & m.touched_last & (velocity_ball_to_goal(m) > 0.0)
+    return np.asarray(rival_near & (m.distance < NEAR) & m.touched_last & (velocity_ball_to_goal(m) > 0.0))
 
 
 def wall_hit(m: Moment) -> Floats:
@@ -338,7 +342,7 @@ def in_net(m: Moment) -> Floats:
 def is_closest(m: Moment) -> Bools:
     """No car is closer to the ball; a demolished one does not count."""
     distance = np.where(m.now.demoed, np.inf, m.distance)
-    return (distance <= distance.min(axis=1, keepdims=True)) & ~m.now.demoed
+    return np.asarray((distance <= distance.min(axis=1, keepdims=True)) & ~m.now.demoed)
 
 
 def is_touched_last(m: Moment) -> Bools:

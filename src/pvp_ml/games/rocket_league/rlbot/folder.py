@@ -108,7 +108,7 @@ def write_folder(bundle: Bundle, name: str, folder: Path, settings: BotSettings 
 
 def golden_states(pilot: Pilot, bundle: Bundle) -> list[dict[str, Any]]:
     """Made-up packets and what the policy makes of them; the same for every export of a model."""
-    actor = Actor(bundle.network, bundle.interface, bundle.tensors, bundle.normalizer)  # type: ignore[arg-type]
+    actor = Actor(bundle.network, bundle.interface, bundle.tensors, bundle.normalizer)
     states = []
     for number in range(STATES):
         packet = made_up(np.random.default_rng(number), orange=number % 4)

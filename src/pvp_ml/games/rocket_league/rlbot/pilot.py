@@ -66,8 +66,10 @@ def fitting_config(bundle: Bundle) -> RocketLeagueConfig:
         "pads_near_ball": count.get("pad_near_ball", 0),
     }
     heads = bundle.interface.heads
-    names = [{"actions": "heads", "bins": 5 if heads[0].size == 5 else 3}] if len(heads) > 1 else []
-    tables = [*names, {"actions": "rlgym"}, {"actions": "hybrid"}]
+    names: list[dict[str, object]] = (
+        [{"actions": "heads", "bins": 5 if heads[0].size == 5 else 3}] if len(heads) > 1 else []
+    )
+    tables: list[dict[str, object]] = [*names, {"actions": "rlgym"}, {"actions": "hybrid"}]
     for observation, actions in itertools.product(VERSIONS, tables):
         settings = {"mode": "1v0", "meshes": "generated", "observation": observation, **sizes, **actions}
         try:
@@ -214,7 +216,7 @@ def open_folder(folder: Path) -> Pilot:
 
 def check(pilot: Pilot, bundle: Bundle, states: list[dict[str, Any]]) -> None:
     """Refuse a policy that does not see, think and do what it did when the folder was written."""
-    actor = Actor(bundle.network, bundle.interface, bundle.tensors, bundle.normalizer)  # type: ignore[arg-type]
+    actor = Actor(bundle.network, bundle.interface, bundle.tensors, bundle.normalizer)
     for number, state in enumerate(states):
         now = think(pilot, actor, state)
         gaps = {

@@ -27,7 +27,7 @@ def make_bot(pilot: Pilot, agent_id: str = "pvp-ml/bot") -> Any:
     except ImportError as error:
         raise UserError(f"the bot needs '{error.name}'", 'install it with: pip install "pvp-ml[rlbot]"') from error
 
-    class PolicyBot(Bot):
+    class PolicyBot(Bot):  # type: ignore[misc]
         """Asks the pilot once a packet."""
 
         def initialize(self) -> None:

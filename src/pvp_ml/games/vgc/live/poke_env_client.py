@@ -16,6 +16,7 @@ import random
 import sys
 import threading
 import time
+from typing import Any
 
 
 def tell(**news: object) -> None:
@@ -23,22 +24,22 @@ def tell(**news: object) -> None:
     print(json.dumps(news), flush=True)
 
 
-def drawn_team(texts: list[str], seed: int):  # noqa: ANN201 - a class of poke-env, known only here
+def drawn_team(texts: list[str], seed: int) -> Any:
     """A teambuilder that draws one of these PokePaste texts for each battle."""
     from poke_env.teambuilder import Teambuilder
 
-    class Drawn(Teambuilder):
+    class Drawn(Teambuilder):  # type: ignore[misc]
         def __init__(self) -> None:
             self.packed = [self.join_team(self.parse_showdown_team(text)) for text in texts]
             self.random = random.Random(seed)  # noqa: S311 - a draw of teams, not a secret
 
         def yield_team(self) -> str:
-            return self.random.choice(self.packed)
+            return str(self.random.choice(self.packed))
 
     return Drawn()
 
 
-def settings(request: dict, name: str, password: str | None, seed: int) -> dict:
+def settings(request: dict[str, Any], name: str, password: str | None, seed: int) -> dict[str, Any]:
     """What every player of poke-env is told."""
     from poke_env import AccountConfiguration, ServerConfiguration
 
@@ -55,7 +56,7 @@ def settings(request: dict, name: str, password: str | None, seed: int) -> dict:
     }
 
 
-async def baseline(request: dict) -> dict:
+async def baseline(request: dict[str, Any]) -> dict[str, Any]:
     """Play `warm_up` battles, then the measured ones; gives what the latter cost this process."""
     from poke_env.player import RandomPlayer
 
@@ -70,12 +71,12 @@ async def baseline(request: dict) -> dict:
     return {"battles": first.n_finished_battles, "cpu_s": time.process_time() - began}
 
 
-def live_player(request: dict):  # noqa: ANN201 - a class of poke-env, known only here
+def live_player(request: dict[str, Any]) -> Any:
     """A player that asks our parent for every decision."""
     from poke_env.player import Player
     from poke_env.player.battle_order import BattleOrder
 
-    class Spelled(BattleOrder):
+    class Spelled(BattleOrder):  # type: ignore[misc]
         def __init__(self, choice: str) -> None:
             self.choice = choice
 
@@ -83,10 +84,10 @@ def live_player(request: dict):  # noqa: ANN201 - a class of poke-env, known onl
         def message(self) -> str:
             return f"/choose {self.choice}"
 
-    class LivePlayer(Player):
+    class LivePlayer(Player):  # type: ignore[misc]
         lines: dict[str, list[str]]
-        requests: dict[str, dict]
-        waiting: dict[int, asyncio.Future]
+        requests: dict[str, dict[str, Any]]
+        waiting: dict[int, asyncio.Future[str]]
 
         async def _handle_battle_message(self, split_messages: list[list[str]]) -> None:
             room = split_messages[0][0].lstrip(">")
@@ -100,19 +101,19 @@ def live_player(request: dict):  # noqa: ANN201 - a class of poke-env, known onl
                     tell(rejected=parts[2], room=room)
             await super()._handle_battle_message(split_messages)
 
-        async def ask(self, battle) -> str:  # noqa: ANN001 - as above
+        async def ask(self, battle: Any) -> str:
             room, number = battle.battle_tag, len(self.waiting)
             self.waiting[number] = asyncio.get_running_loop().create_future()
             tell(ask=number, room=room, lines=self.lines.pop(room, []), request=self.requests[room])
             return await self.waiting[number]
 
-        async def choose_move(self, battle) -> Spelled:  # noqa: ANN001 - as above
+        async def choose_move(self, battle: Any) -> Spelled:
             return Spelled(await self.ask(battle))
 
-        async def teampreview(self, battle) -> str:  # noqa: ANN001 - as above
+        async def teampreview(self, battle: Any) -> str:
             return f"/choose {await self.ask(battle)}"
 
-        def _battle_finished_callback(self, battle) -> None:  # noqa: ANN001 - as above
+        def _battle_finished_callback(self, battle: Any) -> None:
             self.lines.pop(battle.battle_tag, None)
             tell(over=True, room=battle.battle_tag, won=battle.won)
 
@@ -121,7 +122,7 @@ def live_player(request: dict):  # noqa: ANN201 - a class of poke-env, known onl
     return player
 
 
-async def live(request: dict) -> dict:
+async def live(request: dict[str, Any]) -> dict[str, Any]:
     """Accept challenges until the asked number of battles is over; 0 = for ever."""
     player = live_player(request)
     loop = player.ps_client.loop

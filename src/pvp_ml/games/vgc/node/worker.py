@@ -7,7 +7,6 @@ import contextlib
 import os
 import queue
 import subprocess
-import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,11 +41,11 @@ class NodeWorker:
         self._inbox = inbox
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._stderr: collections.deque[str] = collections.deque(maxlen=STDERR_LINES)
-        flags = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP} if sys.platform == "win32" else {}
+        apart = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)  # Windows: our Ctrl-C is not its Ctrl-C
         self.process: subprocess.Popen[bytes] = subprocess.Popen(  # noqa: S603 - our own script
             [str(installation.node), *NODE_FLAGS, str(SCRIPTS / "worker.js")],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=installation.environment(stock), **flags,
+            env=installation.environment(stock), creationflags=apart,
         )  # fmt: skip
         self._threads = [
             threading.Thread(target=target, name=f"vgc-{number}-{target.__name__}", daemon=True)
