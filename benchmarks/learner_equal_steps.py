@@ -25,7 +25,7 @@ from pvp_ml.model.bundle import read_bundle
 from pvp_ml.selfplay.evaluate import Contestant, evaluate
 from pvp_ml.selfplay.plans import stream_seed
 
-SEEDS = 8
+SEEDS, STUDENT_975 = 8, 2.365  # 97.5 % point of Student's t with 7 degrees of freedom
 MATCHES = 500
 SEED = stream_seed("benchmark", 31)
 
@@ -90,8 +90,9 @@ def main(folder: Path, arms: dict[str, tuple[Path, list[str]]]) -> None:
         first, *others = scores
         gaps = {name: np.subtract(scores[name], scores[first]) for name in others}
         spread = {name: float(gap.std(ddof=1) / np.sqrt(SEEDS)) for name, gap in gaps.items()}
+        half = {name: 100 * STUDENT_975 * error for name, error in spread.items()}
         cells = [f"{100 * np.mean(row):.1f} ± {100 * np.std(row, ddof=1):.1f}" for row in scores.values()]
-        words = [f"{name} {100 * gap.mean():+.1f} ± {196 * spread[name]:.1f}" for name, gap in gaps.items()]
+        words = [f"{name} {100 * gap.mean():+.1f} ± {half[name]:.1f}" for name, gap in gaps.items()]
         ratios = [f"{gap.mean() / spread[name]:+.1f}" if spread[name] else "–" for name, gap in gaps.items()]
         print(f"| {course.game} | " + " | ".join(cells) + f" | {'; '.join(words)} | {'; '.join(ratios)} |", flush=True)
         told[course.game] = {"steps": course.steps, "scores": scores, "cpu_seconds": seconds}
