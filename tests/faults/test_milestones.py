@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "run"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "run" / "store"))
 
-from test_store import FailingDisk
+from test_run_store import FailingDisk
 
 from pvp_ml.errors import SaveError, UserError
 from pvp_ml.run.config.schema import load_config

@@ -26,7 +26,7 @@ from pvp_ml.compat.old_model import read_legacy
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry, replay
 from pvp_ml.games.contract import parse_contract
-from pvp_ml.games.vgc.replays import read_battle
+from pvp_ml.games.vgc.replays import read_battles
 from pvp_ml.match import Bot, External, MatchPlan, StepBuffers
 from pvp_ml.model import bundle as bundles
 from pvp_ml.model.archive import read_directory, read_entry, write_archive
@@ -253,6 +253,6 @@ TARGETS = {
     "league": Target(lambda: [league_seed()], try_league),
     "snapshot-nh": Target(lambda: [snapshot_seed(fight)], try_snapshot(fight)),
     "snapshot-connect4": Target(lambda: [snapshot_seed(toy)], try_snapshot(toy)),
-    "showdown": Target(showdown_seeds, lambda data: read_battle(file_of("battle.json", data))),
+    "showdown": Target(showdown_seeds, lambda data: list(read_battles(file_of("battle.json", data)))),
 }
 """Name → seeds and parser."""

@@ -244,7 +244,7 @@ def chase_tile(me, opp, match, reach):
 
 @kernel
 def reach_of(me, opp, match, method):
-    """3.7 R1–R4: 1 reachable, 0 not, −1 not because a melee attacker stands diagonal to its standing victim."""
+    """1 reachable, 0 not, −1 not because a melee attacker stands diagonal to its standing victim."""
     far = distance(me, opp)
     if far == 0:
         return 0
@@ -262,7 +262,7 @@ def reach_of(me, opp, match, method):
 
 @kernel
 def can_reach(me, opp, match, method):
-    """3.7 R1–R4 as the game tests it: a diagonal melee attacker queues the walk to its victim's side (R4)."""
+    """As the game tests it: a diagonal melee attacker queues the walk to its victim's side (R4)."""
     reach = reach_of(me, opp, match, method)
     if reach < 0:
         x, y, found = nearest_beside(me, opp, match)
