@@ -14,7 +14,7 @@ from pvp_ml.compiled.kernel_set import KernelSet
 KERNEL = """
 from pathlib import Path
 
-from pvp_ml.compiled import KernelSet
+from pvp_ml.compiled.kernel_set import KernelSet
 
 SET = KernelSet("twice", lambda: [Path(__file__)])
 

@@ -45,7 +45,7 @@ def main() -> None:
     ticks = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     for name in ("nh", "dharok"):
         print(f"{name}: {ticks} ticks of {ROWS} fights, {random_ticks(name, ticks)} ended", flush=True)
-        report = registry.find(name).conform(RECORDED, 0, 0, lambda line: None)
+        report = registry.find(name).tooling.conform(RECORDED, 0, 0, lambda line: None)
         print(f"{name}: {report.replay.fights} recorded fights, {report.replay.equal} equal", flush=True)
 
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 HOLD = """
 import sys
 from pathlib import Path
-from pvp_ml.run.store import RunStore
+from pvp_ml.run.store.run_store import RunStore
 store = RunStore(Path(sys.argv[1]), "far")
 store.create()
 with store.lock(5.0):

@@ -245,10 +245,12 @@ async def serve_until(
 
 def _listen(config: ServerConfig) -> socket.socket:
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    if not 0 <= config.port < 1 << 16:  # the socket module would leave its socket open
+        raise UserError(f"cannot listen on port {config.port}", "choose --port from 0 to 65535")
     try:
         return socket.create_server((config.host, config.port), family=family, backlog=256)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise UserError(
-            f"cannot listen on {config.host} port {config.port}: {getattr(error, 'strerror', None) or error}",
+            f"cannot listen on {config.host} port {config.port}: {error.strerror or error}",
             "stop the other program or choose --port",
         ) from error

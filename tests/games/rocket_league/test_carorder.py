@@ -37,14 +37,14 @@ def test_a_car_in_a_taken_bucket_is_added_again():
         made.append(Car(next(addresses)))
         return made[-1]
 
-    import pvp_ml.games.rocket_league.carorder as carorder
+    import pvp_ml.games.rocket_league.car_order as car_order
 
-    real = carorder.bucket
-    carorder.bucket = lambda car, word: car.address % BUCKETS
+    real = car_order.bucket
+    car_order.bucket = lambda car, word: car.address % BUCKETS
     try:
         cars = add_apart([add, add], lambda car: removed.append(car.address), 3)
     finally:
-        carorder.bucket = real
+        car_order.bucket = real
     assert [car.address for car in cars] == [0, 5] and removed == [13, 26]
 
 

@@ -35,7 +35,7 @@ PLAIN = [
 
 
 def test_it_is_registered():
-    assert find("rocket_league") is GAME and GAME.setup is not None
+    assert find("rocket_league") is GAME and GAME.tooling.setup is not None
 
 
 @pytest.mark.parametrize(

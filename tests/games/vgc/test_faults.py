@@ -137,7 +137,7 @@ def test_no_orphan_when_the_program_ends(installation, how):
     script = """
 import os, signal, sys
 from pvp_ml.games.vgc.config import VgcConfig
-from pvp_ml.games.vgc.engine import VgcGame
+from pvp_ml.games.vgc.game import VgcGame
 from pvp_ml.match import External, MatchPlan, StepBuffers
 game = VgcGame(VgcConfig(workers=2), 2)
 game.queue([MatchPlan(i, i, (External("a"), External("b"))) for i in range(2)])

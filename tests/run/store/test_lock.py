@@ -15,7 +15,7 @@ from pvp_ml.run.store.run_store import RunStore
 HOLD = """
 import sys
 from pathlib import Path
-from pvp_ml.run.store import RunStore
+from pvp_ml.run.store.run_store import RunStore
 with RunStore(Path(sys.argv[1]), "run").lock(5.0):
     print("held", flush=True)
     sys.stdin.read()

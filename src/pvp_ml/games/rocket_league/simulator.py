@@ -2,7 +2,7 @@
 
 A match begins with new cars: RocketSim keeps suspension and contact state inside a car, and a car that is only moved
 carries it into the next match (measured: 3 of 12 matches 1v1 and 11 of 12 matches 2v2 differed). Cars are removed in
-reverse order, so that the new ones get the old places in the simulator's collision lists; `carorder` does the rest.
+reverse order, so that the new ones get the old places in the simulator's collision lists; `car_order` does the rest.
 """
 
 from __future__ import annotations

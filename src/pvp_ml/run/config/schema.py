@@ -265,7 +265,9 @@ def _merged(flags: Layer, preset: Layer, game: GameType) -> Layer:
     env, ppo = layer.section("env"), layer.section("ppo")
     steps = ppo.get("n_steps", PpoConfig().n_steps)
     if env.get("matches") == "auto":
-        chosen = auto_matches(describe(), steps, game.runs_elsewhere(settings()), cores(), free_bytes())
+        own = {key: value for key, value in env.items() if key in game.config.model_fields}
+        elsewhere = game.runs_elsewhere(game.config.model_validate(own))
+        chosen = auto_matches(describe(), steps, elsewhere, cores(), free_bytes())
         layer = Layer.of({"env": {"matches": chosen}}, layer.source(("env", "matches"))).over(layer)
     if ppo.get("batch_size") == "auto":
         rows = layer.section("env").get("matches", EnvConfig.model_fields["matches"].default) * steps

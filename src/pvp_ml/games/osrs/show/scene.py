@@ -38,12 +38,12 @@ def scene(game: VecGame) -> dict[str, Any]:
     }
 
 
-def _blocked(rows: view.Row, match: view.Row) -> list[tuple[int, int, int]]:
+def _blocked(rows: view.Row, match: view.Row) -> list[list[int]]:
     """Water and lava around both, as rows of tiles: (y, first x, last x)."""
     if not match[S.TERRAIN]:
         return []
     x, y = (int(rows[:, column].sum()) // 2 for column in (S.X, S.Y))
-    return blocked_runs(x, y, SIGHT)
+    return [list(run) for run in blocked_runs(x, y, SIGHT)]
 
 
 def blocked_runs(x: int, y: int, reach: int) -> list[tuple[int, int, int]]:

@@ -62,7 +62,7 @@ RUN = '''\
 
 from pathlib import Path
 
-from pvp_ml.games.rocket_league.rlbot_process import main
+from pvp_ml.games.rocket_league.rlbot.process import main
 
 if __name__ == "__main__":
     main(Path(__file__).parent)
