@@ -1,4 +1,4 @@
-"""For pre-commit: text files end with one line break and have no spaces at the ends of lines. Mends what it is given."""
+"""For pre-commit: text files end with one line break and no line ends with spaces. Mends what it is given."""
 
 import sys
 from pathlib import Path

@@ -32,11 +32,11 @@ _CLASSES = {
         ReturnTerms,
     )
 }  # fmt: skip
-_ARRAY, _DATA, _TUPLE, _BIG = "@a", "@d", "@t", "@i"
+_ARRAY, _DATA, _TUPLE, _SET, _BIG = "@a", "@d", "@t", "@s", "@i"
 
 
 def encode(message: Any) -> bytes:
-    """Bytes of a message made of plain values, arrays, tuples and the listed classes."""
+    """Bytes of a message made of plain values, arrays, tuples, sets and the listed classes."""
     return msgspec.msgpack.encode(_flatten(message))
 
 
@@ -56,6 +56,8 @@ def _flatten(value: Any) -> Any:
         return {_DATA: [type(value).__name__, [_flatten(getattr(value, f.name)) for f in fields(value) if f.init]]}
     if isinstance(value, tuple):
         return {_TUPLE: [_flatten(item) for item in value]}
+    if isinstance(value, set):
+        return {_SET: [_flatten(item) for item in sorted(value)]}
     if isinstance(value, list):
         return [_flatten(item) for item in value]
     if isinstance(value, dict):
@@ -77,6 +79,8 @@ def _build(value: Any) -> Any:
             return np.frombuffer(data, np.dtype(dtype)).reshape(shape).copy()
         if key == _TUPLE:
             return tuple(_build(item) for item in inner)
+        if key == _SET:
+            return {_build(item) for item in inner}
         if key == _DATA:
             cls = _CLASSES[inner[0]]
             names = [f.name for f in fields(cls) if f.init]
