@@ -269,7 +269,7 @@ def test_a_policy_learns_from_stale_rollouts(tmp_path, learning_seed, margin):
     flags = ["--env.matches", "64", "--ppo.n-steps", "8", "--ppo.batch-size", "128", "--learning-rate", "3e-3",
              "--run.seed", str(learning_seed)]  # fmt: skip
     mix = LineupMix(((1.0, (Live(),)),))
-    course = Course(remote(tmp_path, crew, *flags, game="probe", staleness=2, mix=mix, shards=3)).go(60)
+    course = Course(remote(tmp_path, crew, *flags, game="probe", staleness=2, mix=mix, shards=3)).go(70)
     late = [score[0] for *_, score in course.outcomes[-200:]]
     early = [score[0] for *_, score in course.outcomes[:200]]
     margin("reward late", np.mean(late), at_least=0.5)

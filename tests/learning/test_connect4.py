@@ -51,7 +51,7 @@ def scores(config, bundle, opponent, matches):
 def test_a_short_run_beats_random_play(learning_seed, margin):
     flags = ["--run.total-steps", "400000", "--env.matches", "256", "--run.seed", str(learning_seed)]
     config, bundle = trained(flags, 60)
-    margin("score from the worse seat", min(scores(config, bundle, "random", 400)), at_least=0.8)
+    margin("score from the worse seat", min(scores(config, bundle, "random", 400)), at_least=0.75)
 
 
 @pytest.mark.nightly

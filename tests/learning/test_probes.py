@@ -12,7 +12,7 @@ PPO = {
     "learning_rate": {"type": "linear", "initial_value": 5e-3, "final_value": 2e-4, "clock": "run"},
     "normalize_observations": False, "normalize_rewards": False, "value_coef": 1.0,
 }  # fmt: skip
-ROLLOUTS = {"truncation": 100, "delayed_acting": 40}
+ROLLOUTS = {"truncation": 100, "delayed_acting": 60, "masked_action": 80}
 NETWORKS = {"privileged_value": {"critic": "separate", "privileged": True}}
 KINDS = [
     "constant_value", "observed_value", "discounted_value", "action", "observed_action", "masked_action",
