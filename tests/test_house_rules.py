@@ -95,7 +95,7 @@ def test_nothing_left_for_later():
 
 
 ENTRY_POINTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pvp_ml.games"]
-GAME_NAMES = frozenset(ENTRY_POINTS)
+GAME_NAMES = frozenset(ENTRY_POINTS) - {"remote"}  # also a setting of every fight, and a room of the cluster
 SHARED = "pvp_ml.games.adapters"  # holds a game and also what other games are adapted with
 
 

@@ -42,7 +42,7 @@ while len(wins) < 400:
     picks = np.full((32, 2, 1), -1, np.int32)
     rows = np.flatnonzero(host.out.acting[:, 0])
     picks[rows, 0] = host.legality.choose(host.out.mask[rows, 0], noise[rows])
-    host.step(picks, rng)
+    host.step(picks)
     wins += (host.out.result[host.out.ended, 1] == 1).tolist()
 print(json.dumps({"names": players.names(), "wins": np.mean(wins)}))
 """

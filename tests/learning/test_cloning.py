@@ -157,6 +157,8 @@ def test_whole_matches_are_held_out_with_both_seats():
 class AdvisingConnect4:
     """Connect 4 whose bot says what it would do: a column that depends on the seed and the moment alone."""
 
+    runs_elsewhere = False
+
     def __init__(self, matches):
         self.game, self.plans, self.out = build(matches), {}, None
         self.spec, self.matches = self.game.spec, matches

@@ -167,7 +167,7 @@ def test_the_curriculum_promotes_itself_and_survives_a_resume_in_between(tmp_pat
         assert run.phase == 1
         assert run.tracker.last["run/phase"] == 1.0
         main = run.learning.trainees["main"]
-        assert main.updates >= 3
+        assert main.updates >= 2  # the first rollouts under new rewards are only looked at
         assert main.reward_statistics["reward/count"][0] <= 128 * 2, "other rewards, other returns: measured anew"
         assert {t.name for t in run.spec.rewards} == set(run.config.env.rewards)
         assert not run.config.env.end_on_goal

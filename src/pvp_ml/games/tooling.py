@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    from cyclopts import App
 
     from pvp_ml.model.bundle import Bundle
     from pvp_ml.model.recording import Recording
@@ -170,6 +171,7 @@ class Tooling:
     setup: `(tell)` fetches what it needs from outside (a simulator, meshes): `pvp-ml game setup`.
     setup_packs: the same for training packs: `pvp-ml game setup NAME --packs`.
     shots: `(config, count)` opens the shots of its training packs, evenly spread, 0 = all: `pvp-ml bench shots`.
+    team_commands: the commands of `pvp-ml team`, for a game whose players bring teams.
     doctor: what `pvp-ml doctor` says of this machine for this game.
     bench: `(config, tell, matches, seconds, repeats)` measures a game that cannot be timed by stepping it here, all of
         its processes counted (0 matches = as many as suit it): `pvp-ml bench sim`.
@@ -190,6 +192,7 @@ class Tooling:
     setup: Callable[[Tell], None] | None = None
     setup_packs: Callable[[Tell], None] | None = None
     shots: Callable[[Any, int], ShotCourse] | None = None
+    team_commands: Callable[[], App] | None = None
     doctor: Callable[[], Iterable[Finding]] | None = None
     bench: Callable[[Any, Tell, int, float, int], dict[str, Any]] | None = None
     bench_matches: int = 1024

@@ -31,7 +31,8 @@ def _fighter() -> Iterator[tuple[int, int, int, int]]:
     yield S.LEVEL, 14, 0, MAX_LEVEL
     for column in (S.X, S.Y, S.DEST_X, S.DEST_Y):
         yield column, 1, -MAX_TILE, MAX_TILE
-    for flag in (S.WALKING, S.MOVING, S.WALKS, S.TARGET, S.FOLLOW, S.SPEC_ON, S.VENGEANCE, S.DYING, S.SPELLBOOK,
+    yield S.WALKING, 1, 0, S.ON_PATH
+    for flag in (S.MOVING, S.WALKS, S.TARGET, S.FOLLOW, S.SPEC_ON, S.VENGEANCE, S.DYING, S.SPELLBOOK,
                  S.BOT_ENEMY, S.MELEE_TWO_HANDED, S.SPEC_TWO_HANDED, S.SEEN_LUNAR, S.TICK_MATCHED):  # fmt: skip
         yield flag, 1, 0, 1
     for column, most in ((S.SPELL, S.BLOOD_BARRAGE), (S.ENERGY, 100), (S.PRAYERS, _ALL_PRAYERS), (S.PID, 1 << 30),

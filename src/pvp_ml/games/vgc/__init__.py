@@ -12,6 +12,8 @@ from pvp_ml.games.tooling import Finding, Imported, ImportOrder, ServerSeat, Too
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
 
 if TYPE_CHECKING:
+    from cyclopts import App
+
     from pvp_ml.match import AsyncVecGame
     from pvp_ml.players import Player
     from pvp_ml.spec import GameSpec
@@ -55,6 +57,12 @@ def _doctor() -> Iterator[Finding]:
         yield Finding("note", error.message, error.hint)
 
 
+def _team_commands() -> App:
+    from pvp_ml.games.vgc.team_command import app
+
+    return app
+
+
 def _import_matches(order: ImportOrder) -> Imported:
     from pvp_ml.games.vgc.imports import import_matches
 
@@ -83,5 +91,6 @@ GAME = GameType(
         bench=_bench,
         import_matches=_import_matches,
         play_on_server=_play_on_server,
+        team_commands=_team_commands,
     ),
 )

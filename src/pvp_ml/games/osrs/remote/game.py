@@ -1,9 +1,7 @@
 """Fights on an external server as an AsyncVecGame: a connection per agent, all waits bounded, losses are void matches.
 
-A row is a fight of two agents of ours, or of one against the server's scripted opponent. The server tells the ending
-one step after the last tick; whenever somebody has no hitpoints left that step is made here, so that a match has as
-many steps as in process. Two resets of a fight may be answered one tick apart: the earlier agent then makes a step
-without input, because a server in lock step would wait for it for ever.
+A row is a fight of two agents of ours, or of one against the server's own opponent. The server tells the ending one
+step after the last tick; that step is made here. Resets may be answered a tick apart: the earlier agent then idles.
 """
 
 from __future__ import annotations
