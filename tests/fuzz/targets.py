@@ -188,6 +188,12 @@ def try_league(data: bytes) -> None:
     league.to_json()
 
 
+def try_showdown(data: bytes) -> None:
+    for found in read_battles(file_of("battle.json", data)):
+        if isinstance(found, UserError):
+            raise found
+
+
 def showdown_seeds() -> list[bytes]:
     log = "|j|A\n|tier|[Gen 9] VGC 2024 Reg G\n|start\n|move|p1a: A|Protect|p1a: A\n|win|A"
     fields = {"id": "x", "formatid": "gen9vgc2024regg", "log": log, "rating": 1500}
@@ -253,6 +259,6 @@ TARGETS = {
     "league": Target(lambda: [league_seed()], try_league),
     "snapshot-nh": Target(lambda: [snapshot_seed(fight)], try_snapshot(fight)),
     "snapshot-connect4": Target(lambda: [snapshot_seed(toy)], try_snapshot(toy)),
-    "showdown": Target(showdown_seeds, lambda data: list(read_battles(file_of("battle.json", data)))),
+    "showdown": Target(showdown_seeds, try_showdown),
 }
 """Name → seeds and parser."""

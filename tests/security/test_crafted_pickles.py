@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "compat"))
 
 from legacy_writer import Obj, Raw, Writer, model_file, name, text, write_zip
 

@@ -56,7 +56,7 @@ class Fight:
 
     def pid(self, first):
         self.rows[first, S.PID], self.rows[1 - first, S.PID] = 1, 2
-        self.rows[:, S.PID_LEFT] = 1 << 29
+        self.rows[:, S.PID_LEFT] = 1 << 20
 
     def place(self, first, second):
         for seat, (x, y) in enumerate((first, second)):

@@ -32,6 +32,8 @@ def _fighter() -> Iterator[tuple[int, int, int, int]]:
     for column in (S.X, S.Y, S.DEST_X, S.DEST_Y):
         yield column, 1, -MAX_TILE, MAX_TILE
     yield S.WALKING, 1, 0, S.ON_PATH
+    yield S.PATH_AT, 1, 0, 100
+    yield S.PATH, 10, 0, (1 << 30) - 1
     for flag in (S.MOVING, S.WALKS, S.TARGET, S.FOLLOW, S.SPEC_ON, S.VENGEANCE, S.DYING, S.SPELLBOOK,
                  S.BOT_ENEMY, S.MELEE_TWO_HANDED, S.SPEC_TWO_HANDED, S.SEEN_LUNAR, S.TICK_MATCHED):  # fmt: skip
         yield flag, 1, 0, 1

@@ -64,7 +64,7 @@ class HttpSide:
         self._gate = gate
         self._is_local = is_local
         self._origins = origins
-        self._spare = 0
+        self._spare: dict[Link, None] = {}  # oldest first
         self.busy = 0  # requests that were read and are not answered yet
         self._links: set[Link] = set()
 
@@ -83,7 +83,7 @@ class HttpSide:
             if self._gate.side.enter(link, link.abort):
                 while await self._one(link):
                     pass
-            elif self._spare < SPARE_PLACES:
+            else:
                 await self._spare_one(link)
         except HttpError as error:
             with contextlib.suppress(OSError, TimeoutError):
@@ -96,8 +96,12 @@ class HttpSide:
             self._links.discard(link)
 
     async def _spare_one(self, link: Link) -> None:
-        """All places are taken: a short look at what is wanted."""
-        self._spare += 1
+        """All places are taken: a short look at what is wanted. Whoever asks at once is answered before others push."""
+        if len(self._spare) >= SPARE_PLACES:
+            oldest = next(iter(self._spare))
+            del self._spare[oldest]
+            oldest.abort()
+        self._spare[link] = None
         try:
             request = await link.head(SPARE_S)
             if request is None:
@@ -109,7 +113,7 @@ class HttpSide:
             else:
                 await link.answer(503, encode_error("overloaded", "too many connections; try again"), close=True)
         finally:
-            self._spare -= 1
+            self._spare.pop(link, None)
 
     async def _one(self, link: Link) -> bool:
         """Read and answer one request; True when the connection stays open."""
