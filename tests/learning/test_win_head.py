@@ -7,21 +7,26 @@ import pytest
 from session import Session
 
 
-def test_held_out_matches_are_predicted_better_than_chance(learning_seed, margin):
-    """A coin has ln 2 = 0.693. One rollout ends with some thirty held-out matches, so the last twenty are counted."""
+def foreseen(seed):
+    """Loss, held-out loss and held-out accuracy over the last rollouts of a short self-play training."""
     ppo = {"n_steps": 32, "batch_size": 1024, "n_epochs": 2, "learning_rate": 2e-3, "win_coef": 1.0, "gamma": 1.0}
-    session = Session("connect4", 192, ppo, {"trunk": (64, 64), "win_head": True}, seed=learning_seed)
+    session = Session("connect4", 192, ppo, {"trunk": (64, 64), "win_head": True}, seed=seed)
     session.train(20)
     names, found = ("loss", "held_out_loss", "held_out_accuracy", "held_out_matches"), []
-    for _ in range(20):
+    for _ in range(15):  # one rollout ends with some thirty held-out matches
         session.train(1)
         found.append([session.metrics[f"win_head/{name}"] for name in names])
     session.close()
-    loss, held, right, matches = np.array(found).T
-    held, loss = np.average(held, weights=matches), np.average(loss, weights=matches)
+    *figures, matches = np.array(found).T
+    return [np.average(figure, weights=matches) for figure in figures]
+
+
+def test_held_out_matches_are_predicted_better_than_chance(learning_seed, margin):
+    """Mean of two seeds. In self-play a constant guess has at best ln 2 = 0.693, like a coin."""
+    loss, held, right = np.mean([foreseen(2 * learning_seed + k) for k in range(2)], axis=0)
     margin("held-out loss", held, at_most=0.69)
     margin("held-out loss over loss", held - loss, at_most=0.03)
-    margin("held-out accuracy", np.average(right, weights=matches), at_least=0.53)
+    margin("held-out accuracy", right, at_least=0.53)
 
 
 @pytest.mark.parametrize("network", [{}, {"memory": 6, "frames": (0, 2)}])
