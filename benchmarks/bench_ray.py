@@ -17,7 +17,7 @@ from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as Ray does for its workers; read by numpy
 
-from pvp_ml.cluster.orders import pack_rollout, weight_arrays
+from pvp_ml.cluster.messages import pack_rollout, weight_arrays
 from pvp_ml.run.config.schema import load_config
 from pvp_ml.run.store.run_store import RunStore
 from pvp_ml.run.tracking.tracker import Tracker

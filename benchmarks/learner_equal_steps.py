@@ -76,7 +76,7 @@ def measure(course: Course, model: Path) -> float:
 
 def main(folder: Path, arms: dict[str, tuple[Path, list[str]]]) -> None:
     """Train, measure, tell."""
-    told = {}
+    results = {}
     print("| game | " + " | ".join(f"{name}, %" for name in arms) + " | difference to the first | t |")
     print("|---|" + "--:|" * len(arms) + "---|---|", flush=True)
     for course in COURSES:
@@ -95,8 +95,8 @@ def main(folder: Path, arms: dict[str, tuple[Path, list[str]]]) -> None:
         words = [f"{name} {100 * gap.mean():+.1f} ± {half[name]:.1f}" for name, gap in gaps.items()]
         ratios = [f"{gap.mean() / spread[name]:+.1f}" if spread[name] else "–" for name, gap in gaps.items()]
         print(f"| {course.game} | " + " | ".join(cells) + f" | {'; '.join(words)} | {'; '.join(ratios)} |", flush=True)
-        told[course.game] = {"steps": course.steps, "scores": scores, "cpu_seconds": seconds}
-    print(json.dumps(told))
+        results[course.game] = {"steps": course.steps, "scores": scores, "cpu_seconds": seconds}
+    print(json.dumps(results))
 
 
 def read_arm(text: str) -> tuple[str, tuple[Path, list[str]]]:

@@ -28,7 +28,7 @@ def main(folder: Path, group: str, run: str = "") -> int:
     values = np.stack([np.interp(millions * 1e6, *curve) for curve in curves])
     middle = values.mean(axis=0)
     half = STUDENT_975[len(values)] * values.std(axis=0, ddof=1) * np.sqrt(1 + 1 / len(values))
-    told = {
+    record = {
         "runs": [path.name for path in seeds],
         "millions": millions.tolist(),
         "values": values.round(4).tolist(),
@@ -37,14 +37,14 @@ def main(folder: Path, group: str, run: str = "") -> int:
         "high": np.clip(middle + half, 0, 1).round(4).tolist(),
     }
     if not run:
-        print(json.dumps(told))
+        print(json.dumps(record))
         return 0
     steps, scores = read_curve(folder / run, METRIC)
     low, high = (np.interp(steps, millions * 1e6, edge) for edge in (middle - half, middle + half))
     covered = steps <= millions[-1] * 1.02e6
     inside = (scores >= low) & (scores <= high)
-    told |= {"run": run, "steps": steps.tolist(), "scores": scores.tolist(), "inside": inside[covered].tolist()}
-    print(json.dumps(told))
+    record |= {"run": run, "steps": steps.tolist(), "scores": scores.tolist(), "inside": inside[covered].tolist()}
+    print(json.dumps(record))
     return 0 if inside[covered].all() else 1
 
 

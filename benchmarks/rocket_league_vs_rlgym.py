@@ -4,7 +4,7 @@
     python benchmarks/rocket_league_vs_rlgym.py PYTHON_OF_THE_RLGYM_VENV --learn      # end to end, torch in that venv
 
 Prints one JSON record. A ratio is ours / theirs of the same repeat, so that a neighbour's load hits both. Both sides
-play 64 matches side by side unless told otherwise (best in short tries: ours 128, rlgym 32). With --learn both sides
+play 64 matches side by side by default (best in short tries: ours 128, rlgym 32). With --learn both sides
 learn with `rocket_ppo.py`: the same network, batch and epochs.
 """
 

@@ -50,7 +50,7 @@ def main(source: Path, target: Path, history: Path) -> None:
         low, high = tally.interval
         counts = f"{tally.matches} | {tally.wins} | {tally.losses}"
         lines.append(f"| {label} | {counts} | {tally.score:.1%} | {low:.1%}–{high:.1%} |")
-    mine, bots = whole.told[whole.total.label]
+    mine, bots = whole.figure_values[whole.total.label]
     lines += ["", "| figure | it | nh-bot |", "|---|--:|--:|"]
     lines += [
         f"| {f.name.replace('_', ' ')}, {f.unit} | {mine.get(f.name, 0):.3g} | {bots.get(f.name, 0):.3g} |"

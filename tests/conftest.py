@@ -5,6 +5,7 @@ keyed by everything they depend on. Also for tests of any folder: `specimens`, a
 """
 
 import atexit
+import gc
 import os
 import shutil
 import sys
@@ -16,42 +17,34 @@ import pytest
 from filelock import FileLock
 
 ROOT = Path(__file__).parent.parent
-KEPT = ("PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "COMSPEC", "PATHEXT", "CI", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
-KEPT_PREFIXES = (
-    "PYTEST_", "COV_", "COVERAGE_", "PIP_", "NPM_CONFIG_", "npm_config_", "SSL_CERT", "REQUESTS_CA", "NODE_EXTRA",
-    "ATEN_", "OPENBLAS_", "MKL_", "BLIS_", "OMP_",  # how sums are rounded
-)  # fmt: skip
+sys.path.insert(0, str(Path(__file__).parent / "rl"))
+sys.path.insert(0, str(Path(__file__).parent))
 
-
-def clean_environment(own: dict[str, str], home: str) -> dict[str, str]:
-    """What tests and the processes they start may see; registries stay reachable through the user's settings."""
-    kept = {name: value for name, value in own.items() if name in KEPT or name.startswith(KEPT_PREFIXES)}
-    user = Path(own.get("HOME") or own.get("USERPROFILE") or home)
-    for name, place in (("PIP_CONFIG_FILE", ".config/pip/pip.conf"), ("NPM_CONFIG_USERCONFIG", ".npmrc")):
-        if (user / place).is_file():
-            kept.setdefault(name, str(user / place))
-    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # a busy machine is the rule
-    return kept | threads | {
-        "HOME": home, "USERPROFILE": home, "LOCALAPPDATA": home, "PVP_ML_CACHE": str(ROOT / ".test-cache"),
-        "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC", "TERM": "dumb", "COLUMNS": "100", "LINES": "40",
-        "PYTHONUTF8": "1",
-    }  # fmt: skip
-
+from surroundings import clean_environment  # noqa: E402
 
 if os.environ.get("PVP_ML_TESTED") != str(ROOT):  # pytest's workers inherit what the first process made
     home = tempfile.mkdtemp(prefix="pvp-ml-tests-")
     owner = os.getpid()  # processes that are forked from this one run its exit functions too
     atexit.register(lambda: os.getpid() == owner and shutil.rmtree(home, ignore_errors=True))
-    clean = clean_environment(dict(os.environ), home)
+    clean = clean_environment(dict(os.environ), home, str(ROOT / ".test-cache"))
     os.environ.clear()
     os.environ.update(clean, PVP_ML_TESTED=str(ROOT))
     if hasattr(time, "tzset"):
         time.tzset()
 
-sys.path.insert(0, str(Path(__file__).parent / "rl"))
-sys.path.insert(0, str(Path(__file__).parent))
+from margins import (  # noqa: E402
+    learning_seed,  # noqa: F401
+    margin,  # noqa: F401
+    pytest_addoption,  # noqa: F401
+    pytest_collection_modifyitems,  # noqa: F401
+    pytest_generate_tests,  # noqa: F401
+)
 
-from margins import learning_seed, margin, pytest_addoption, pytest_collection_modifyitems  # noqa: E402, F401
+
+def pytest_collection_finish():
+    """torch, numba and all tests are a million objects that stay; the collector need not go through them again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -41,6 +41,17 @@ def test_the_tutorial_runs(tmp_path, monkeypatch, capsys):
     assert re.match(r"0\.\d+ \(0\.\d+, 0\.\d+\)", result.stdout), result.stderr
 
 
+@pytest.mark.parametrize("block", range(5))
+def test_the_python_api_page_runs(block, tmp_path):
+    code = blocks("docs/python-api.md", "python")[block]
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+
+
+def test_every_example_of_the_python_api_page_is_run():
+    assert len(blocks("docs/python-api.md", "python")) == 5
+
+
 def rows() -> dict[str, re.Pattern[str]]:
     names = re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs/metrics.md").read_text(), re.MULTILINE)
     return {name: re.compile(re.sub(r"<\w+>", r"[\\w.-]+", name)) for name in names}

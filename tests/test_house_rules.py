@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +14,7 @@ SOURCES = sorted((ROOT / "src/pvp_ml").rglob("*.py"))
 MAX_FILE, MAX_FUNCTION, MAX_PARAMETERS = 400, 80, 8
 OPTIONAL = {
     "ray", "wandb", "poke_env", "RocketSim", "onnxruntime", "onnx", "tensorboard", "matplotlib", "gymnasium",
-    "pettingzoo", "starlette", "uvicorn", "sb3_contrib", "stable_baselines3",
+    "pettingzoo", "starlette", "uvicorn", "sb3_contrib", "stable_baselines3", "optuna",
 }  # fmt: skip
 
 
@@ -180,3 +181,46 @@ def test_the_page_knows_no_game():
         text = re.sub(r"//[^\n]*|/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         found = words.search(text)
         assert found is None, f"{shown(path)}: {found.group()}"
+
+
+def test_one_place_names_the_folder_of_the_runs():
+    found = [
+        shown(path)
+        for path in SOURCES
+        for node in nodes(path)
+        if isinstance(node, ast.Constant) and node.value == "experiments"
+    ]
+    assert found == ["src/pvp_ml/data_files.py"]
+
+
+def test_the_root_and_every_package_are_small():
+    modules = [p for p in (ROOT / "src/pvp_ml").glob("*.py") if p.name != "__init__.py"]
+    assert len(modules) <= 12, "a module at the root is for everybody: find a room for it"
+    scripts = list((ROOT / "src/pvp_ml/games").rglob("*.js"))
+    sizes = Counter(shown(path.parent) for path in [*SOURCES, *scripts])
+    assert {folder: count for folder, count in sizes.items() if count > 20} == {}
+
+
+def test_the_way_from_rollout_to_weights_is_short_and_exists():
+    """docs/architecture.md lists it: at most 12 files of at most 3 packages, whichever way the gradient is made."""
+    text = (ROOT / "docs/architecture.md").read_text()
+    learn = text[text.index("**Learn.**") : text.index("**Two ways to a gradient.**")]
+    listed = re.findall(r"^(\d+)\. `([\w/]+\.py)`", learn, re.MULTILINE)
+    assert len(listed) > 10 and max(int(number) for number, _ in listed) <= 12
+    assert len({name.split("/")[0] for _, name in listed}) <= 3
+    assert [name for _, name in listed if not (ROOT / "src/pvp_ml" / name).is_file()] == []
+
+
+def test_no_variable_is_called_told():
+    """It meant a setting, an answer, a result or a line, depending on the file: say which."""
+    names = {
+        shown(path)
+        for path in SOURCES
+        for node in nodes(path)
+        if "told" in (getattr(node, "id", ""), getattr(node, "arg", ""), getattr(node, "attr", ""))
+    }
+    scripts = sorted((ROOT / "src/pvp_ml").rglob("*.js"))
+    names |= {
+        shown(p) for p in scripts if re.search(r"\btold\b", re.sub(r"//[^\n]*|/\*.*?\*/", "", p.read_text("utf-8")))
+    }
+    assert names == set()

@@ -33,14 +33,24 @@ def test_a_missed_bar_fails_and_tells_both_numbers(inner):
     result.stdout.fnmatch_lines(["*score is 0.5, its bar 0.9*"])
 
 
-def test_measuring_writes_every_quantity_and_judges_none(inner):
-    result = inner.runpytest_inprocess("-m", "learning", "--margins", "m.jsonl", "--learning-seed", "3")
-    result.assert_outcomes(passed=1, deselected=1)
+def test_measuring_writes_every_quantity_once_and_judges_none(inner, monkeypatch):
+    monkeypatch.delenv("ATEN_CPU_CAPABILITY", raising=False)
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    measure = ("-m", "learning", "--margins", "m.jsonl", "--learning-seeds")
+    inner.runpytest_inprocess(*measure, "3").assert_outcomes(passed=1, deselected=1)
     rows = [json.loads(line) for line in (inner.path / "m.jsonl").read_text().splitlines()]
+    one = {"test": "test_learns", "seed": 3, "rounding": "OPENBLAS_CORETYPE=Haswell"}
     assert rows == [
-        {"test": "test_learns", "quantity": "score", "value": 3.5, "bar": 0.9, "is_least": True},
-        {"test": "test_learns", "quantity": "error", "value": 0.2, "bar": 0.1, "is_least": False},
+        one | {"quantity": "score", "value": 3.5, "bar": 0.9, "is_least": True},
+        one | {"quantity": "error", "value": 0.2, "bar": 0.1, "is_least": False},
     ]
+    inner.runpytest_inprocess(*measure, "3", "4").assert_outcomes(passed=1, deselected=2)
+    rows = [json.loads(line) for line in (inner.path / "m.jsonl").read_text().splitlines()]
+    assert [(row["test"], row["seed"], row["value"]) for row in rows[2:]] == [
+        ("test_learns", 4, 4.5), ("test_learns", 4, 0.2),
+    ]  # fmt: skip
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
+    inner.runpytest_inprocess(*measure, "3").assert_outcomes(passed=1, deselected=1)
 
 
 @pytest.mark.parametrize(("values", "bar", "is_least", "margin", "is_near"), [

@@ -41,7 +41,7 @@ def rows(count, mask=None):
 
 
 def is_legal(action, mask):
-    """The rules of SPEC written out by hand."""
+    """The rules of SPEC, written out by hand."""
     style, weapon, eat, aim = action
     if not (mask[style] and mask[3 + weapon] and mask[6 + eat]):
         return False

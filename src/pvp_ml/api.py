@@ -1,4 +1,4 @@
-"""`python -m pvp_ml.api …`: the ancestor's name for `pvp-ml serve …`."""
+"""`python -m pvp_ml.api …`: the original's name for `pvp-ml serve …`."""
 
 from pvp_ml.cli import serve_script
 

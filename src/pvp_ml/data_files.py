@@ -1,10 +1,11 @@
-"""Where named data lives (presets, contracts and models), and the folders of the user.
+"""Where named data lives (presets, contracts and models), the folders of the user, and how a file is written.
 
 Looked up in this order: the path as given, the working directory, the user's folder, the package. Stdlib only.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ _LOCAL: dict[Kind, tuple[str, ...]] = {
 """Folder names that a working directory may use; a name may also begin with one (`config/nh/core.yml`)."""
 
 PACKAGE = Path(__file__).parent
+RUNS = "experiments"
+"""Where runs are kept unless `run.directory` says otherwise."""
 
 
 def user_folder() -> Path:
@@ -77,8 +80,35 @@ def listed(kind: Kind, suffixes: tuple[str, ...], working_directory: Path) -> It
                 yield name, path
 
 
+def models(working_directory: Path, runs: str = RUNS) -> Iterator[tuple[str, Path]]:
+    """(name, file) of every model: of this folder, the user and the package, then the newest of each run."""
+    yield from listed("models", (".zip",), working_directory)
+    yield from run_models(working_directory / runs)
+
+
 def _inside(kind: Kind, name: str) -> PurePosixPath | None:
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or not path.parts or ":" in name:
         return None
     return PurePosixPath(*path.parts[1:]) if path.parts[0] in _LOCAL[kind] and len(path.parts) > 1 else path
+
+
+def run_models(runs: Path) -> Iterator[tuple[str, Path]]:
+    """(run, file) of the newest model of every run in that folder."""
+    for path in sorted(runs.glob("*/model.zip")):
+        yield path.parent.name, path
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file at once: readers see the old one or the new one. Raises OSError, and then nothing has changed."""
+    aside = path.with_name(f"{path.name}.tmp-{os.getpid()}")
+    try:
+        with aside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
+        raise

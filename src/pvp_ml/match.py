@@ -205,7 +205,10 @@ class AsyncVecGame(Protocol):
         """Give the actions [n,S,H] of the rows `match` [n]; does not wait."""
 
     def recv(self, at_least: int, timeout_s: float, out: StepBuffers) -> int:
-        """Wait for at least that many rows; write them to out[:n] (`out.match` says which) and return n."""
+        """Wait for at least that many rows; write them to out[:n] (`out.match` says which) and return n.
+
+        A game whose rows wait for one another may return fewer, but at least one before the time is over.
+        """
 
     def view(self, match: int) -> dict[str, Any]:
         """A JSON description of one row's state for people."""

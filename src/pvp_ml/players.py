@@ -104,8 +104,8 @@ def make(name: str, spec: GameSpec) -> Player:
     return found.make(spec)
 
 
-class RandomPlayer:
-    """Every legal choice with equal chance, head by head, rules respected."""
+class _Forgetful:
+    """A player that keeps nothing between two decisions."""
 
     def __init__(self, spec: GameSpec) -> None:
         from pvp_ml.model.sampling.heads import Heads
@@ -118,6 +118,10 @@ class RandomPlayer:
 
     def end(self, serials: SerialArray) -> None:
         """Nothing to forget."""
+
+
+class RandomPlayer(_Forgetful):
+    """Every legal choice with equal chance, head by head, rules respected."""
 
     def decide(self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray,
                keys: KeyArray) -> IntArray:  # fmt: skip
@@ -129,20 +133,8 @@ class RandomPlayer:
         return choose_legal(self._spec, self._heads, np.zeros(mask.shape, np.float32), mask, noise, serials)
 
 
-class FirstLegalPlayer:
+class FirstLegalPlayer(_Forgetful):
     """The first legal choice of every head: the no-op wherever choice 0 means "do nothing"."""
-
-    def __init__(self, spec: GameSpec) -> None:
-        from pvp_ml.model.sampling.heads import Heads
-
-        self._spec = spec
-        self._heads = Heads.compile(spec.heads)
-
-    def begin(self, serials: SerialArray) -> None:
-        """Nothing to forget."""
-
-    def end(self, serials: SerialArray) -> None:
-        """Nothing to forget."""
 
     def decide(self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray,
                keys: KeyArray) -> IntArray:  # fmt: skip
@@ -154,13 +146,14 @@ class FirstLegalPlayer:
 class BundlePlayer:
     """Plays a bundle's policy with numpy: stacks the frames and keeps the memory that its network wants."""
 
-    def __init__(self, bundle: Bundle, spec: GameSpec, greedy: bool = False) -> None:
+    def __init__(self, bundle: Bundle, spec: GameSpec, greedy: bool = False, temperature: float = 1.0) -> None:
         from pvp_ml.model.frame_memory import FrameMemory, is_forgetful
 
         require_fit(bundle, spec)
         self._spec = spec
         self._network = bundle.network
         self._actor = actor_of(bundle)
+        self._actor.temperature = temperature
         self._greedy = greedy
         self._is_forgetful = is_forgetful(bundle.network)
         self._past = FrameMemory(0, spec.obs_size)
@@ -200,9 +193,9 @@ class BundlePlayer:
             self._past.decided(self._network, rows, obs, memory)
         _refuse_empty(self._spec, empty, serials)
 
-    def decision(self) -> Decision:
-        """Arrays for one row with everything that this policy can tell."""
-        return self._actor.heads.decision(1, value=True, win=self._network.win_head, probs=True)
+    def decision(self, rows: int = 1, value: bool = True) -> Decision:
+        """Arrays for everything that this policy can say of `rows` rows."""
+        return self._actor.heads.decision(rows, value=value, win=self._network.win_head, probs=True)
 
     def _rows_of(self, serials: SerialArray, seats: IntArray) -> npt.NDArray[np.intp]:
         pairs = list(zip(serials.tolist(), seats.tolist(), strict=True))

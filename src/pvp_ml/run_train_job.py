@@ -1,6 +1,6 @@
-"""`python -m pvp_ml.run_train_job …`: the ancestor's name for `pvp-ml train …`."""
+"""`python -m pvp_ml.run_train_job …`: as in the original, TensorBoard and `pvp-ml train …`."""
 
-from pvp_ml.cli import train_script
+from pvp_ml.cli import train_job_script
 
 if __name__ == "__main__":
-    train_script()
+    train_job_script()

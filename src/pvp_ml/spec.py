@@ -7,13 +7,12 @@ P privileged features, K signals, R reward terms.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal, Self
 
+from pvp_ml.digest import digest, jsonable
 from pvp_ml.errors import UserError
 
 FeatureKind = Literal["real", "flag", "id"]
@@ -72,11 +71,22 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """A choice is about one row of a block. Networks with pointers judge rows in the same role by the same weights."""
+
+    choice: str
+    block: str
+    row: int
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
 class Head:
     """One discrete choice.
 
     `fallback` is the choice that becomes legal when mask and rules leave nothing; None makes an empty mask a fault.
-    `table` gives each choice's control values where a choice stands for a row of numbers.
+    `table` gives each choice's control values where a choice stands for a row of numbers. `links` say which rows of
+    the observation a choice is about.
     """
 
     name: str
@@ -84,6 +94,7 @@ class Head:
     rules: tuple[Rule, ...] = ()
     fallback: str | None = None
     table: tuple[tuple[float, ...], ...] | None = None
+    links: tuple[Link, ...] = ()
     doc: str = field(default="", compare=False)
 
     @property
@@ -176,9 +187,10 @@ class Interface:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
         """Read what `to_json` wrote."""
-        heads = tuple(_head(h) for h in data["heads"])
+        heads, blocks = tuple(_head(h) for h in data["heads"]), tuple(_block(b) for b in data["blocks"])
         check_heads("interface", heads)
-        return cls(tuple(_block(b) for b in data["blocks"]), heads, tuple(_block(b) for b in data["privileged"]))
+        check_links("interface", heads, blocks)
+        return cls(blocks, heads, tuple(_block(b) for b in data["privileged"]))
 
 
 @dataclass(frozen=True)
@@ -312,6 +324,20 @@ def check_spec(spec: GameSpec) -> None:
         if len(set(names)) < len(names):
             raise SpecError(f"game '{spec.name}': {what} names are not unique: {names}")
     check_heads(spec.name, spec.heads)
+    check_links(spec.name, spec.heads, spec.blocks)
+
+
+def check_links(owner: str, heads: tuple[Head, ...], blocks: tuple[Block, ...]) -> None:
+    """Raise SpecError for a link to a choice or a row that is not there."""
+    counts = {block.name: block.count for block in blocks}
+    for head in heads:
+        choices = set(head.choices)
+        for link in head.links:
+            if link.choice not in choices or not 0 <= link.row < counts.get(link.block, 0):
+                raise SpecError(
+                    f"game '{owner}', head '{head.name}': link of '{link.choice}' to row {link.row} of "
+                    f"'{link.block}', which is not there"
+                )
 
 
 def check_heads(owner: str, heads: tuple[Head, ...]) -> None:
@@ -346,29 +372,6 @@ def _check_head(game: str, head: Head, earlier: dict[str, Head]) -> None:
                 )
 
 
-def jsonable(value: Any) -> Any:
-    """Dataclasses as objects, tuples as lists, everything else as it is."""
-    if hasattr(value, "__dataclass_fields__"):
-        return {f.name: jsonable(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, list | tuple):
-        return [jsonable(item) for item in value]
-    return value
-
-
-def digest(value: Any) -> str:
-    """SHA-256 (hex) of the canonical JSON, free of prose: `doc` texts may change without breaking a bundle."""
-    text = json.dumps(_without_docs(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _without_docs(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_docs(item) for key, item in value.items() if key != "doc"}
-    if isinstance(value, list | tuple):
-        return [_without_docs(item) for item in value]
-    return value
-
-
 def _pairs(items: Sequence[Sequence[Any]]) -> tuple[tuple[str, Any], ...]:
     return tuple((key, value) for key, value in items)
 
@@ -388,6 +391,7 @@ def _head(data: dict[str, Any]) -> Head:
             **data,
             "choices": tuple(data["choices"]),
             "rules": rules,
+            "links": tuple(Link(**link) for link in data.get("links", ())),
             "table": None if table is None else tuple(tuple(row) for row in table),
         }
     )

@@ -80,7 +80,7 @@ def test_the_long_line(typed, folder):
     assert config["reward"]["weights"]["damage_dealt"] == 0.25, "shares of hitpoints are another term"
 
 
-def test_train_by_the_name_of_the_ancestors_preset(typed, folder):
+def test_train_by_the_name_of_the_originals_preset(typed, folder):
     typed("train --preset PastSelfPlay --name X", SMALL)
     assert set(saved(folder, "X")["self_play"]["opponents"]) == {"self", "past"}
     states = {row["name"]: row["state"] for row in json.loads(typed("train show --json"))}
@@ -100,11 +100,37 @@ def test_modules(typed, folder):
     assert read_bundle(folder / "experiments/Job/model.zip").metadata.game == "nh"
 
 
+@pytest.fixture
+def boards(monkeypatch):
+    """What TensorBoard was asked for, instead of starting one."""
+    asked = []
+
+    def tensorboard(*, logdir: str = "tensorboard", port: int = 0, wait: bool = False, stop: bool = False) -> None:
+        asked.append("stop" if stop else "start")
+
+    monkeypatch.setattr("pvp_ml.cli.runs.tensorboard.tensorboard", tensorboard)
+    return asked
+
+
+def test_the_job_runner_starts_tensorboard_and_train_stops_it(typed, boards):
+    typed("python -m pvp_ml.run_train_job --game connect4 --name Board", SMALL)
+    assert boards == ["start"]
+    typed("train tensorboard --stop")
+    typed("train tensorboard")
+    assert boards == ["start", "stop", "start"]
+
+
+def test_the_exploiter_strategy_hunts(typed, folder):
+    typed("train --game connect4 --name Hunted --self-play.strategy exploiter", f"{SMALL} --no-tensorboard")
+    assert saved(folder, "Hunted")["self_play"]["exploiters"]["main-exploiter-1"]["against"] == "main"
+    assert any("main-exploiter-1/ppo/rows" in row for row in read_metrics(folder / "experiments/Hunted/metrics.jsonl"))
+
+
 def test_evaluating(typed, folder):
     model = "experiments/Trained/model.zip"
     for line in (f"python -m pvp_ml.evaluate --model {model}", f"eval --model-path {model}"):
-        told = json.loads(typed(line, "--against tactician --matches 4 --json"))
-        assert (told["matches"], told["second"]) == (4, "tactician")
+        result = json.loads(typed(line, "--against tactician --matches 4 --json"))
+        assert (result["matches"], result["second"]) == (4, "tactician")
 
 
 def test_serving(typed, monkeypatch):
@@ -119,6 +145,27 @@ def test_serving(typed, monkeypatch):
     first, second = asked
     assert (first.port, first.host, [path.name for path in first.models]) == (5555, "127.0.0.1", ["model.zip"])
     assert (second.port, str(second.models_dir)) == (9999, "models")
+    assert first.closes_on_error and second.closes_on_error  # clients of the old API know no errors
+    typed("pvp-ml serve --model experiments/Trained/model.zip")
+    typed("serve-api --protocol current")
+    assert [config.closes_on_error for config in asked] == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("line", "first", "second"),
+    [
+        ("eval --plugin baseline --target noop", "baseline", "noop"),
+        ("eval --plugin stayalive --target baseline", "stayalive", "nh-bot"),
+        ("eval --plugin baseline --target stayalive", "baseline", "stayalive"),
+    ],
+)
+def test_evaluating_plugins_by_their_old_names(typed, line, first, second):
+    result = json.loads(typed(line, "--num-episodes 4 --json --max-ticks 60"))
+    assert (result["first"], result["second"], result["matches"]) == (first, second, 4)
+    if second == "noop":
+        assert sum(result["choices"]["attack"]["mage_attack"]) > 0
+        attacks = next(signal for signal in result["signals"] if signal["name"] == "attacks")
+        assert attacks["first"] > 5 and attacks["second"] == 0  # it never acts
 
 
 def test_tensorboard_is_started_once_and_stopped(typed, folder, monkeypatch, tmp_path):
@@ -132,7 +179,7 @@ def test_tensorboard_is_started_once_and_stopped(typed, folder, monkeypatch, tmp
         started.append(command)
         return popen(command, env={**os.environ, "PYTHONPATH": str(tmp_path / "stub")}, **settings)
 
-    monkeypatch.setattr("pvp_ml.cli.tensorboard.subprocess.Popen", fake)
+    monkeypatch.setattr("pvp_ml.cli.runs.tensorboard.subprocess.Popen", fake)
     first = typed("train tensorboard")
     try:
         assert typed("train tensorboard") == first.split(" (")[0] + "\n", "shared"
@@ -147,13 +194,13 @@ def test_tensorboard_is_started_once_and_stopped(typed, folder, monkeypatch, tmp
     assert "no TensorBoard runs" in typed("pvp-ml tensorboard --stop")
 
 
-def test_a_detached_run_starts_where_it_was_told_and_has_tensorboard(typed, monkeypatch):
+def test_a_detached_run_starts_where_it_was_asked_to_and_has_tensorboard(typed, monkeypatch):
     started, shown = [], []
     monkeypatch.setattr(
         "pvp_ml.run.jobs.start_detached",
         lambda store, words: started.append(list(words)) or SimpleNamespace(name="far"),
     )
-    monkeypatch.setattr("pvp_ml.cli.tensorboard.tensorboard", lambda logdir: shown.append(logdir))
+    monkeypatch.setattr("pvp_ml.cli.runs.tensorboard.tensorboard", lambda logdir: shown.append(logdir))
     typed("train --preset toys/connect4 --name far --milestone 025M --warm-start Y --detach --lr 1e-4")
     (words,) = started
     for pair in (["--preset", "toys/connect4"], ["--milestone", "025M"], ["--warm-start", "Y"], ["--lr", "1e-4"]):

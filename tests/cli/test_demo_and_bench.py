@@ -41,10 +41,10 @@ def test_bench_sim_prints_one_object(capsys):
 
 def test_bench_train_compares_in_the_same_run(capsys):
     flags = "--game kuhn --num-envs 16 --n-steps 8 --batch-size 64 --trunk [16] --rollouts 2 --repeats 1"
-    assert run(["bench", "train", *flags.split(), "--compare", "ancestor", "--json"]) == 0
+    assert run(["bench", "train", *flags.split(), "--compare", "original", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert set(result) == FIELDS
-    assert result["against"] == "the ancestor's network"
+    assert result["against"] == "the original's network"
     assert result["ratio"] == pytest.approx(result["value"] / result["baseline"], rel=1e-3)
     assert result["ratio"] > 1
     assert result["split"]["learn"] > 0.1
@@ -66,7 +66,7 @@ def test_spread_and_median():
 
 @pytest.mark.nightly
 def test_the_loop_is_faster_than_maskable_ppo(capsys):
-    """Issue 2: at least 1.3 × the steps per CPU-second on the same game, network and match count."""
+    """At least 1.3 × the steps per CPU-second on the same game, network and match count."""
     flags = "--game nh --num-envs 128 --n-steps 32 --batch-size 1024 --rollouts 6 --repeats 3 --compare sb3 --json"
     assert run(["bench", "train", *flags.split()]) == 0
     assert json.loads(capsys.readouterr().out)["ratio"] >= 1.3

@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from pvp_ml.cli import run
 
 
@@ -67,8 +69,8 @@ def test_actions_and_a_picture(tmp_path, capsys):
     picture = tmp_path / "new" / "scores.png"
     words = ["eval", "--model", "player:random", "--game", "connect4", "--matches", "20", "--against", "tactician"]
     assert run([*words, "--scenario", "all", "--actions", "--plot", str(picture)]) == 0
-    told = capsys.readouterr().out
-    assert "column: 1" in told and "stones (sum stones)" in told and "seat0-starts" in told
+    printed = capsys.readouterr().out
+    assert "column: 1" in printed and "stones (sum stones)" in printed and "seat0-starts" in printed
     assert picture.read_bytes()[:4] == b"\x89PNG" and picture.stat().st_size > 5000
 
 
@@ -78,3 +80,17 @@ def test_settings_as_game_show_takes_them(capsys):
     assert json.loads(capsys.readouterr().out)["mean_steps"] == 5
     assert run([*words, "--set", "rounds"]) == 2
     assert "write --set KEY=VALUE" in capsys.readouterr().err
+
+
+def test_a_ladder_gives_a_rating(capsys):
+    pytest.importorskip("RocketSim")
+    words = ["eval", "--game", "rocket_league", "--model", "shooter", "--ladder", "--matches", "2", "--json"]
+    assert run([*words, "--meshes", "generated", "--timeout-s", "3"]) == 0
+    *rungs, last = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [rung["second"] for rung in rungs] == list(last["ladder"]) and len(rungs) == 6
+    assert last["low"] < last["rating"] < last["high"]
+
+
+def test_a_game_without_a_ladder_says_so(capsys):
+    assert run(["eval", "--game", "kuhn", "--model", "random", "--ladder"]) != 0
+    assert "has no ladder" in capsys.readouterr().err

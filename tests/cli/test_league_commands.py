@@ -98,7 +98,7 @@ def test_an_interrupted_exploit_is_saved_and_plays_no_more_matches(monkeypatch, 
         patch.setattr(Run, "record", interrupted)
         assert run(["exploit", model, *HUNT, "--name", "cut"]) == 130
     text = capsys.readouterr().out
-    assert "saved at 128 steps; the same command goes on" in text
+    assert "saved at 128 steps; rerun to resume" in text
     assert "win rate" not in text
     assert not any("eval/win_rate" in point for point in read_metrics(Path("experiments/cut/metrics.jsonl")))
     assert run(["exploit", model, *HUNT, "--name", "cut"]) == 0

@@ -79,3 +79,17 @@ def test_export_as_a_bot_asks_the_models_game(models, capsys):
     assert run(["model", "export", "zero", "--rlbot", "bot"]) == 2
     words = "game 'connect4' has no export as a bot of the original — choose from: rocket_league"
     assert words in capsys.readouterr().err and not (models / "bot").exists()
+
+
+def test_models_of_runs_that_are_kept_elsewhere_are_listed(models, capsys):
+    (models / "far/one").mkdir(parents=True)
+    (models / "models/zero.zip").rename(models / "far/one/model.zip")
+    assert run(["model", "list", "--json"]) == 0
+    assert '"one"' not in capsys.readouterr().out
+    assert run(["model", "list", "--directory", "far", "--json"]) == 0
+    assert '"name": "one"' in capsys.readouterr().out
+
+
+def test_flags_of_an_rlbot_folder_are_refused_without_one(models, capsys):
+    assert run(["model", "export", "zero", "--onnx", "zero.onnx", "--tick-skip", "4"]) == 2
+    assert "are for RLBot folders" in capsys.readouterr().err and not (models / "zero.onnx").exists()

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from pvp_ml.cli import run
 from pvp_ml.cli.play.command import PlayOptions, play
-from pvp_ml.cli.play.text import Order, play_text
+from pvp_ml.cli.play.text import TypedOrders, play_text
 from pvp_ml.errors import UserError
 from pvp_ml.games.osrs.show.sketch import sketch
 from pvp_ml.games.registry import find
@@ -41,7 +42,7 @@ ALL = np.ones(SPEC.mask_size, np.bool_)
     ],
 )
 def test_words_become_actions(text, action):
-    assert Order(SPEC).read(text, ALL)[0].tolist() == action
+    assert TypedOrders(SPEC).read(text, ALL)[0].tolist() == action
 
 
 @pytest.mark.parametrize(
@@ -56,15 +57,15 @@ def test_words_become_actions(text, action):
 )
 def test_what_cannot_be_is_explained(text, words):
     with pytest.raises(UserError, match=words):
-        Order(SPEC).read(text, ALL)
+        TypedOrders(SPEC).read(text, ALL)
 
 
 def test_masked_choices_are_not_legal():
     mask = ALL.copy()
     mask[2] = False
     with pytest.raises(UserError, match="'melee' is not legal now"):
-        Order(SPEC).read("melee", mask)
-    assert Order(SPEC).legal(mask)["attack"] == ["no_attack", "mage_attack"]
+        TypedOrders(SPEC).read("melee", mask)
+    assert TypedOrders(SPEC).legal(mask)["attack"] == ["no_attack", "mage_attack"]
 
 
 def script(*lines):
@@ -140,10 +141,14 @@ def test_the_command(monkeypatch, capsys):
             play("connect4", options=PlayOptions(text=True, **wrong))
 
 
-def test_a_game_that_is_not_played_on_servers_or_in_this_process_is_refused():
+def test_a_game_that_is_not_played_on_servers_is_refused():
     with pytest.raises(UserError, match="game 'nh' has no server that people play on — choose from: vgc"):
         play("nh", options=PlayOptions(server="local"))
     with pytest.raises(UserError, match="'http://x' is not the address of a websocket"):
         play("vgc", options=PlayOptions(server="http://x"))
-    with pytest.raises(UserError, match="game 'vgc' runs in other processes"):
-        play("vgc", options=PlayOptions(text=True))
+
+
+@pytest.mark.parametrize("flag", ["--team rain", "--format gen9vgc2025regi", "--battles 3", "--user me"])
+def test_flags_of_a_server_are_refused_without_one(flag, capsys):
+    assert run(["play", "connect4", "--text", *flag.split()]) == 2
+    assert f"{flag.split()[0]} is for matches on a server" in capsys.readouterr().err

@@ -30,8 +30,8 @@ def test_what_steers_a_terminal_is_written_out():
 def test_errors_do_not_repeat_escapes(words, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run(words) == 2
-    told = capsys.readouterr()
-    assert (told.out + told.err).replace("\n", "").isprintable()
+    printed = capsys.readouterr()
+    assert (printed.out + printed.err).replace("\n", "").isprintable()
 
 
 def test_a_replay_with_escapes_in_it(tmp_path, capsys, monkeypatch):
@@ -41,9 +41,9 @@ def test_a_replay_with_escapes_in_it(tmp_path, capsys, monkeypatch):
     text = replay_text(replay).replace('"connect4"', json.dumps(f"connect4{ESCAPES}"))
     (tmp_path / "x.replay").write_text(text)
     assert run(["replay", "show", "x.replay"]) == 2
-    told = capsys.readouterr()
-    assert "connect4\\x1b[2J" in told.err
-    assert "\x1b" not in told.err + told.out
+    printed = capsys.readouterr()
+    assert "connect4\\x1b[2J" in printed.err
+    assert "\x1b" not in printed.err + printed.out
 
 
 def test_narration_is_shown_and_not_obeyed(tmp_path, capsys, monkeypatch):
@@ -52,20 +52,20 @@ def test_narration_is_shown_and_not_obeyed(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(watch_module, "narrate", lambda *_: iter([f"the server says {ESCAPES}"]), raising=False)
     run(["watch", "connect4", "--seed", "1"])
-    told = capsys.readouterr()
-    assert "\x1b" not in told.out + told.err
-    assert "\\x1b[2J" in told.out
+    printed = capsys.readouterr()
+    assert "\x1b" not in printed.out + printed.err
+    assert "\\x1b[2J" in printed.out
 
 
 def test_a_league_with_escapes_and_markup_in_a_name(capsys):
-    from pvp_ml.cli.league import _print_members
+    from pvp_ml.cli.runs.league import _print_members
 
     league = League()
     league.add(Entry("a" * 64, f"[red]x{ESCAPES}", "past", 1))
     _print_members(league, ["a" * 64], [league.members[0].name])
-    told = capsys.readouterr().out
-    assert "\x1b[2J" not in told
-    assert "[red]" in told
+    printed = capsys.readouterr().out
+    assert "\x1b[2J" not in printed
+    assert "[red]" in printed
 
 
 def test_the_log_of_a_run_folder(tmp_path, capsys):
@@ -121,9 +121,9 @@ MISTAKES = [
 def test_a_mistake_is_one_line(words, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run(words) == 2
-    told = capsys.readouterr().err
-    assert told.startswith("pvp-ml: ")
-    assert "Traceback" not in told
+    printed = capsys.readouterr().err
+    assert printed.startswith("pvp-ml: ")
+    assert "Traceback" not in printed
 
 
 ODD = ["1: 2", "? [a, b]\n: 2", "null: 3", "ppo: {1: 2}", "phases: [{name: 1}]", "env: {3: 4}",

@@ -37,7 +37,7 @@ def test_train_then_go_on(here, capsys):
     assert [p["steps"] for p in read_metrics(folder / "metrics.jsonl")] == [64, 128, 192, 192]
 
     assert run(["train", *SMALL, "--name", "a", "--total-timesteps", "192"]) == 0
-    assert "go on with a larger --total-timesteps" in capsys.readouterr().out
+    assert "give a larger --total-timesteps" in capsys.readouterr().out
 
     assert run(["train", *SMALL, "--name", "a", "--total-timesteps", "320"]) == 0
     assert [p["steps"] for p in read_metrics(folder / "metrics.jsonl")] == [64, 128, 192, 192, 256, 320, 320]
@@ -113,7 +113,7 @@ def test_a_signal_saves_and_leaves(here, number):
         wait_for(process, here / "experiments/a/metrics.jsonl", 3)
         process.send_signal(number)
         before = time.monotonic()
-        _, error = process.communicate(timeout=60)
+        _, error = process.communicate(timeout=120)
         took = time.monotonic() - before
     finally:
         process.kill()

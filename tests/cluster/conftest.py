@@ -1,4 +1,4 @@
-"""Lets the tests of this folder import `crew_here`."""
+"""Lets the tests of this folder import `local_pool`."""
 
 import sys
 from pathlib import Path

@@ -30,10 +30,10 @@ os.environ.update(  # read when Ray is imported or started: loopback, token, no 
 )
 
 from course import Course
-from crew_here import CrewHere
+from local_pool import LocalPool
 
-from pvp_ml.cli.league import errand_book
-from pvp_ml.cluster.eval_queue import run_errand
+from pvp_ml.cli.runs.league import eval_queue
+from pvp_ml.cluster.eval_queue import run_eval_task
 from pvp_ml.cluster.ray_cluster import connect, explain
 from pvp_ml.cluster.remote import RemoteShards
 from pvp_ml.errors import UserError
@@ -86,7 +86,7 @@ class Training:
 
     @property
     def seats(self):
-        return self.run.learning.shards._roster.seats
+        return self.run.learning.shards._roster.slots
 
 
 @pytest.fixture
@@ -104,9 +104,9 @@ def training(cluster, tmp_path):
 
 def pids(run):
     """Process ids of the workers, by rank."""
-    crew = run.learning.shards._crew
+    pool = run.learning.shards._pool
     return {
-        rank: crew._ray.get(actor.__ray_call__.remote(lambda self: os.getpid())) for rank, actor in crew._actors.items()
+        rank: pool._ray.get(actor.__ray_call__.remote(lambda self: os.getpid())) for rank, actor in pool._actors.items()
     }
 
 
@@ -115,8 +115,8 @@ def test_two_nodes_learn_the_same_bits_and_survive(cluster, training):
     trained = training()
     trained.go(4)
     here = Learning(RemoteShards(blueprint(trained.config, 2), trained.run.competition.mix(trained.run.progress), "",
-                                 CrewHere(version=trained.run.learning.shards._crew.version,
-                                          node_version=trained.run.learning.shards._crew.version)))  # fmt: skip
+                                 LocalPool(version=trained.run.learning.shards._pool.version,
+                                          node_version=trained.run.learning.shards._pool.version)))  # fmt: skip
     here.shards.initialise()
     course = Course(here).go(4)
     assert course.weights.tobytes() == trained.run.learning.trainees["main"].policy.flat.numpy().tobytes()
@@ -154,7 +154,7 @@ def test_stale_rollouts_and_evaluations_as_tasks(training):
 
 def test_a_tournament_as_tasks_is_the_same_tournament(cluster, tmp_path):
     kind = registry.find("connect4")
-    book = errand_book(kind, kind.config(), ["random", "noop", "bot:greedy"][:2], [(0, 1)], 20, 3)
+    book = eval_queue(kind, kind.config(), ["random", "noop", "bot:greedy"][:2], [(0, 1)], 20, 3)
     with contextlib.closing(connect(cluster.address, 1)) as ray:
         there = list(book.play(ray))
     assert there == list(book.play(Here()))
@@ -167,8 +167,8 @@ class Here:
     def put(self, arrays):
         return arrays
 
-    def run(self, errands, bundles):
-        return (run_errand(errand, [arrays[0].tobytes() for arrays in bundles]) for errand in errands)
+    def run(self, tasks, bundles):
+        return (run_eval_task(task, [arrays[0].tobytes() for arrays in bundles]) for task in tasks)
 
 
 def metrics(folder):
@@ -209,7 +209,7 @@ def test_an_address_that_leads_nowhere_is_one_clear_line(address, said):
         connect(address, 1)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert time.monotonic() - begun < 10.0
+    assert time.monotonic() - begun < 10.0 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def test_another_ray_in_the_cluster_is_one_clear_line():

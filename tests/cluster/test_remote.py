@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from course import Course
-from crew_here import CrewHere
+from local_pool import LocalPool
 
 from pvp_ml.cluster.codec import decode, encode
 from pvp_ml.cluster.local import LocalShards
@@ -29,8 +29,8 @@ def plan(tmp_path, *flags, game="connect4", shards=2):
     return blueprint(load_config("", ["--game", game, *FLAGS, "--run.shards", str(shards), *flags], tmp_path))
 
 
-def remote(tmp_path, crew, *flags, staleness=0, mix=SELF, members="", **more):
-    shards = RemoteShards(plan(tmp_path, *flags, **more), mix, str(members), crew, staleness, crew.clock)
+def remote(tmp_path, pool, *flags, staleness=0, mix=SELF, members="", **more):
+    shards = RemoteShards(plan(tmp_path, *flags, **more), mix, str(members), pool, staleness, pool.clock)
     shards.initialise()
     return Learning(shards)
 
@@ -52,7 +52,7 @@ def test_synchronous_workers_learn_the_same_bits_as_local_shards(tmp_path, varia
     local.initialise()
     beside = Course(Learning(local)).go(5)
     local.close()
-    elsewhere = Course(remote(tmp_path, CrewHere(), *flags, game=game)).go(5)
+    elsewhere = Course(remote(tmp_path, LocalPool(), *flags, game=game)).go(5)
     elsewhere.learning.shards.close()
     assert same(beside.weights, elsewhere.weights)
     assert beside.outcomes == elsewhere.outcomes
@@ -64,17 +64,17 @@ def test_synchronous_workers_learn_the_same_bits_as_local_shards(tmp_path, varia
 
 
 def test_weights_are_fetched_once_per_version_and_worker(tmp_path):
-    crew = CrewHere()
-    Course(remote(tmp_path, crew)).go(4)
-    assert [handle.fetches for handle in crew.puts] == [2, 2, 2, 2]
-    assert [worker._fetches for worker in crew.workers.values()] == [4, 4]
+    pool = LocalPool()
+    Course(remote(tmp_path, pool)).go(4)
+    assert [handle.fetches for handle in pool.puts] == [2, 2, 2, 2]
+    assert [worker._fetches for worker in pool.workers.values()] == [4, 4]
 
 
 def test_the_whole_configuration_reaches_every_worker(tmp_path):
-    crew = CrewHere()
+    pool = LocalPool()
     flags = ["--reward-win", "0.25", "--run.seed", "9", "--ppo.n-steps", "5"]
-    learning = remote(tmp_path, crew, *flags)
-    for worker in crew.workers.values():
+    learning = remote(tmp_path, pool, *flags)
+    for worker in pool.workers.values():
         collector = worker._shard.collector
         assert collector.plans.seed == 9
         assert collector.rollout.shape.steps == 5
@@ -84,7 +84,7 @@ def test_the_whole_configuration_reaches_every_worker(tmp_path):
 
 def test_a_state_goes_on_here_and_there(tmp_path):
     """Saved after 3 rollouts on workers; 3 more on the same, on new workers, and on local shards are the same bits."""
-    first = Course(remote(tmp_path, CrewHere())).go(3)
+    first = Course(remote(tmp_path, LocalPool())).go(3)
     trainee = first.learning.trainees["main"]
     weights, normalizer = first.weights, {k: a.copy() for k, a in trainee.policy.normalizer.items()}
     state, adam = decode(encode(first.learning.shards.states())), {k: a.copy() for k, a in trainee.state().items()}
@@ -92,7 +92,7 @@ def test_a_state_goes_on_here_and_there(tmp_path):
     first.go(3)
 
     local = LocalShards(plan(tmp_path), SELF)
-    for shards in (remote(tmp_path, CrewHere()).shards, local):
+    for shards in (remote(tmp_path, LocalPool()).shards, local):
         learning = Learning(shards)
         other = learning.trainees["main"]
         other.policy.flat.numpy()[:] = weights
@@ -109,32 +109,32 @@ def test_a_state_goes_on_here_and_there(tmp_path):
 
 
 def test_a_lost_worker_costs_its_rollout_and_is_synchronised_before_it_plays(tmp_path):
-    crew = CrewHere()
-    course = Course(remote(tmp_path, crew, shards=3, staleness=0)).go(2)
-    drawn = course.learning.shards._roster.seats[1].drawn
-    crew.slow = lambda rank, method: 3 if rank == 1 and method == "roll_out" else 0
-    asked = crew.ask
+    pool = LocalPool()
+    course = Course(remote(tmp_path, pool, shards=3, staleness=0)).go(2)
+    drawn = course.learning.shards._roster.slots[1].drawn
+    pool.slow = lambda rank, method: 3 if rank == 1 and method == "roll_out" else 0
+    asked = pool.ask
 
     def ask(rank, method, *args):
         ticket = asked(rank, method, *args)
         if rank == 1 and method == "roll_out":
-            crew.ask = asked
+            pool.ask = asked
             ticket.is_lost = True
         return ticket
 
-    crew.ask = ask
+    pool.ask = ask
     before = course.progress.steps
     course.go(1)
     assert course.progress.steps - before == 8 * 6  # two of three workers
     assert course.cluster[-1]["cluster/lost"] == 1
     course.go(1)
     assert course.progress.steps - before == 8 * 6 + 12 * 6
-    assert crew.started == [0, 1, 2, 1]
-    new = crew.workers[1]
-    assert new._content_hash == crew.workers[0]._content_hash
+    assert pool.started == [0, 1, 2, 1]
+    new = pool.workers[1]
+    assert new._content_hash == pool.workers[0]._content_hash
     assert new._fetches == 1
     assert new._shard.collector.plans.drawn > drawn
-    assert min(serial for serial in new._shard.collector.lanes._plans) >= drawn * 3
+    assert min(serial for serial in new._shard.collector.active._plans) >= drawn * 3
     learner = course.learning.shards._learners[1]
     assert (learner.rollout.owner[0] >= 0).sum() <= 8  # nothing of the lost matches is carried
 
@@ -142,8 +142,8 @@ def test_a_lost_worker_costs_its_rollout_and_is_synchronised_before_it_plays(tmp
 @pytest.mark.parametrize("bound", [1, 2, 3])
 def test_staleness_is_bounded_and_reported(tmp_path, bound):
     rng = np.random.default_rng(bound)
-    crew = CrewHere(slow=lambda rank, method: int(rng.integers(0, 1 + 4 * rank)) if method == "roll_out" else 0)
-    course = Course(remote(tmp_path, crew, shards=4, staleness=bound)).go(25)
+    pool = LocalPool(slow=lambda rank, method: int(rng.integers(0, 1 + 4 * rank)) if method == "roll_out" else 0)
+    course = Course(remote(tmp_path, pool, shards=4, staleness=bound)).go(25)
     oldest = [row["cluster/staleness_max"] for row in course.cluster]
     assert max(oldest) == bound
     assert any(row["cluster/staleness"] > 0 for row in course.cluster)
@@ -156,7 +156,7 @@ def test_staleness_is_bounded_and_reported(tmp_path, bound):
 
 
 def test_rows_of_older_weights_are_judged_by_the_present_ones(tmp_path):
-    course = Course(remote(tmp_path, CrewHere(), staleness=1)).go(4)
+    course = Course(remote(tmp_path, LocalPool(), staleness=1)).go(4)
     learning, shards = course.learning, course.learning.shards
     learning.collect(course.progress)
     shards.finish(ReturnTerms.of(1.0, 1.0))
@@ -175,18 +175,18 @@ def test_members_travel_by_their_hash(tmp_path):
     from pvp_ml.model.bundle import Training, make_bundle
     from pvp_ml.selfplay.members import MemberFolder
 
-    learning = remote(tmp_path, CrewHere())
+    learning = remote(tmp_path, LocalPool())
     policy, spec = learning.trainees["main"].policy, learning.shards.spec
     folder = MemberFolder(tmp_path / "league", spec.interface)
     key = folder.add(make_bundle(spec, policy.network, policy.tensors(), policy.normalizer, Training(), ()))
-    crew = CrewHere()
+    pool = LocalPool()
     mix = LineupMix(((1.0, (Live(), Member(key))),))
-    course = Course(remote(tmp_path, crew, mix=mix, members=folder.path)).go(3)
-    assert crew.puts[0].fetches == 2  # one per worker, however many matches
+    course = Course(remote(tmp_path, pool, mix=mix, members=folder.path)).go(3)
+    assert pool.puts[0].fetches == 2  # one per worker, however many matches
     assert len(course.outcomes) > 5
     course.learning.shards.use_mix(SELF)
     course.go(20)
-    assert all(key not in worker._members._handles for worker in crew.workers.values())
+    assert all(key not in worker._members._handles for worker in pool.workers.values())
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_members_travel_by_their_hash(tmp_path):
     [({"node_version": "2.51.0"}, "has Ray 2.51.0, this process 2.52.0"), ({}, "has pvp-ml 0.0.0, this process")],
 )
 def test_another_version_on_a_node_is_one_clear_line(tmp_path, monkeypatch, change, said):
-    crew = CrewHere(**change)
+    pool = LocalPool(**change)
     if not change:
         from pvp_ml.cluster import worker
 
@@ -203,53 +203,53 @@ def test_another_version_on_a_node_is_one_clear_line(tmp_path, monkeypatch, chan
             worker.RolloutWorker, "_facts", lambda self, spec: replace(original(self, spec), package="0.0.0")
         )
     with pytest.raises(UserError, match=said) as caught:
-        remote(tmp_path, crew)
+        remote(tmp_path, pool)
     assert "\n" not in str(caught.value)
 
 
 def test_a_node_that_never_comes_does_not_stop_the_others(tmp_path):
-    crew = CrewHere(absent={2})
-    course = Course(remote(tmp_path, crew, shards=3)).go(2)
+    pool = LocalPool(absent={2})
+    course = Course(remote(tmp_path, pool, shards=3)).go(2)
     assert course.progress.steps == 2 * 8 * 6
     assert course.cluster[-1]["cluster/workers"] == 2
-    crew.absent = set()
+    pool.absent = set()
     course.go(2)
     assert course.cluster[-1]["cluster/workers"] == 3
 
 
 def test_nobody_at_all_is_one_clear_line(tmp_path):
-    crew = CrewHere(absent={0, 1})
+    pool = LocalPool(absent={0, 1})
     with pytest.raises(UserError, match=f"no rollout worker started within {START_TIMEOUT_S:.0f} s"):
-        remote(tmp_path, crew)
+        remote(tmp_path, pool)
 
 
 def test_a_rank_that_dies_again_and_again_stops_the_run(tmp_path):
-    crew = CrewHere()
-    learning = remote(tmp_path, crew)
-    asked = crew.ask
+    pool = LocalPool()
+    learning = remote(tmp_path, pool)
+    asked = pool.ask
 
     def ask(rank, method, *args):
         ticket = asked(rank, method, *args)
         ticket.is_lost = rank == 1
         return ticket
 
-    crew.ask = ask
+    pool.ask = ask
     with pytest.raises(UserError, match=f"{MAX_LOSSES + 1} workers of rank 1 were lost one after the other"):
         Course(learning).go(20)
 
 
 def test_a_worker_that_hangs_is_given_up(tmp_path):
-    crew = CrewHere()
-    course = Course(remote(tmp_path, crew)).go(3)
+    pool = LocalPool()
+    course = Course(remote(tmp_path, pool)).go(3)
     slow = iter([10**9])
-    crew.slow = lambda rank, method: next(slow, 0) if rank == 1 and method == "roll_out" else 0
+    pool.slow = lambda rank, method: next(slow, 0) if rank == 1 and method == "roll_out" else 0
     course.go(2)
     assert course.cluster[-1]["cluster/lost"] == 1
-    assert crew.now < 400.0
+    assert pool.now < 400.0
 
 
 def test_a_worker_says_why_it_failed(tmp_path, monkeypatch):
-    learning = remote(tmp_path, CrewHere())
+    learning = remote(tmp_path, LocalPool())
     monkeypatch.setattr("pvp_ml.selfplay.collect.collector.Collector.collect", lambda self: 1 / 0)
     with pytest.raises(UserError, match="worker 0 failed: division by zero"):
         Course(learning).go(1)
@@ -257,19 +257,19 @@ def test_a_worker_says_why_it_failed(tmp_path, monkeypatch):
 
 def test_the_metrics_page_names_what_a_cluster_tells(tmp_path):
     page = (Path(__file__).parents[2] / "docs/metrics.md").read_text()
-    told = Course(remote(tmp_path, CrewHere(), staleness=1)).go(1).cluster[0]
-    assert len(told) == 6
-    assert [name for name in told if f"`{name}`" not in page] == []
+    metrics = Course(remote(tmp_path, LocalPool(), staleness=1)).go(1).cluster[0]
+    assert len(metrics) == 6
+    assert [name for name in metrics if f"`{name}`" not in page] == []
 
 
 def test_a_policy_learns_from_stale_rollouts(tmp_path, learning_seed, margin):
     """A probe whose best choice pays 1: rollouts of older weights must not keep the policy from finding it."""
     rng = np.random.default_rng(5 + learning_seed)
-    crew = CrewHere(slow=lambda rank, method: int(rng.integers(0, 3)) if method == "roll_out" else 0)
+    pool = LocalPool(slow=lambda rank, method: int(rng.integers(0, 3)) if method == "roll_out" else 0)
     flags = ["--env.matches", "64", "--ppo.n-steps", "8", "--ppo.batch-size", "128", "--learning-rate", "3e-3",
              "--run.seed", str(learning_seed)]  # fmt: skip
     mix = LineupMix(((1.0, (Live(),)),))
-    course = Course(remote(tmp_path, crew, *flags, game="probe", staleness=2, mix=mix, shards=3)).go(70)
+    course = Course(remote(tmp_path, pool, *flags, game="probe", staleness=2, mix=mix, shards=3)).go(70)
     late = [score[0] for *_, score in course.outcomes[-200:]]
     early = [score[0] for *_, score in course.outcomes[:200]]
     margin("reward late", np.mean(late), at_least=0.5)

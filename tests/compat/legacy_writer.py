@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Obj:
-    """An object of the ancestor: class by module and name, and its state."""
+    """An object of the original: class by module and name, and its state."""
 
     def __init__(self, name, module="pvp_ml.ppo.model", **state):
         self.module, self.name, self.state = module, name, state
@@ -166,7 +166,7 @@ def layers(tensors, key, x):
 
 
 def forward(tensors, flat, heads, mask, depends, actor_inputs, chained=True, normalised=True):
-    """(§2.2–2.4) The old network in float64, greedy: actions, joint log-probability, value, probabilities of head 0."""
+    """The old network in float64, greedy: actions, joint log-probability, value, probabilities of head 0."""
     features = layers(tensors, "actor.hidden", flat[:actor_inputs])
     onehot, actions, joint, first = np.zeros(sum(heads)), [], 0.0, None
     mean, var = tensors["actor.action_mean"].astype(float), tensors["actor.action_var"].astype(float)

@@ -64,11 +64,11 @@ def test_other_sources_have_another_folder(monkeypatch, tmp_path):
 def test_what_changes_the_code_changes_the_folder(kernels, setting):
     code = "from pvp_ml.compiled.kernel_set import KernelSet; print(KernelSet('few', lambda: ()).key)"
     value = "1" if setting == "NUMBA_BOUNDSCHECK" else "generic"
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", f"import os; os.environ['{setting}'] = '{value}'; {code}"],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
-    assert len(told.stdout.strip()) == 16 and told.stdout.strip() != kernels.key
+    assert len(done.stdout.strip()) == 16 and done.stdout.strip() != kernels.key
 
 
 def test_an_unwritable_cache_folder_is_replaced_by_a_temporary_one(monkeypatch, tmp_path):
@@ -84,20 +84,20 @@ def test_only_one_of_two_compiles_and_the_other_waits(kernels, capsys):
 
     def compile_slowly():
         began.set()
-        assert may_end.wait(60) and not gc.isenabled()
+        assert may_end.wait(120) and not gc.isenabled()
         played.append("first")
 
     first = threading.Thread(target=kernels.compile_once, args=(compile_slowly, "it"))
     first.start()
-    assert began.wait(60)
+    assert began.wait(120)
     second = threading.Thread(target=kernels.compile_once, args=(lambda: played.append("second"), "it"))
     second.start()
     while "waiting for another process" not in capsys.readouterr().err:
         assert second.is_alive()
         time.sleep(0.01)
     may_end.set()
-    first.join(60)
-    second.join(60)
+    first.join(120)
+    second.join(120)
     assert played == ["first"] and gc.isenabled()
     kernels.compile_once(lambda: played.append("later"), "it")
     assert played == ["first"]

@@ -64,7 +64,7 @@ def test_both_columns_are_the_same(base, there, here):
 
 
 def with_rest(base: str, there: str, expected: Config) -> Config:
-    """Rows about food also set the scales of damage; they are told in rows of their own."""
+    """Rows about food also set the scales of damage; they have rows of their own."""
     if "food-multiplier" not in there:
         return expected
     scale = " ".join(re.findall(r"--damage-\w+-reward-scale \S+", there))
@@ -75,16 +75,16 @@ def with_rest(base: str, there: str, expected: Config) -> Config:
 
 
 def test_every_option_of_the_trainer_is_on_the_page():
-    names = (ROOT / "tests/data/ancestor_options.txt").read_text().split()
+    names = (ROOT / "tests/data/original_options.txt").read_text().split()
     assert len(names) == 119
-    told = {word for _, there, _ in ROWS for word in re.findall(r"--([\w-]+)", there)}
-    assert sorted(set(names) - told - FLAG_OF_COMMAND) == []
+    listed = {word for _, there, _ in ROWS for word in re.findall(r"--([\w-]+)", there)}
+    assert sorted(set(names) - listed - FLAG_OF_COMMAND) == []
     assert all(f"`--{name} " in PAGE for name in FLAG_OF_COMMAND)
 
 
 def test_every_option_that_is_read_is_on_the_page():
-    told = {plain(word) for _, there, _ in ROWS for word in re.findall(r"--([\w-]+)", there)}
-    assert sorted(NAMES - told) == []
+    listed = {plain(word) for _, there, _ in ROWS for word in re.findall(r"--([\w-]+)", there)}
+    assert sorted(NAMES - listed) == []
 
 
 def test_commands_on_the_right_exist():
@@ -125,7 +125,7 @@ env-kwargs: {reset-params: {randomizeBuild: true, randomizeGear: true, randomize
 """
 
 
-def test_a_flat_preset_of_the_ancestor_loads(tmp_path):
+def test_a_flat_preset_of_the_original_loads(tmp_path):
     (tmp_path / "config").mkdir()
     (tmp_path / "config/old.yml").write_text(FLAT)
     (tmp_path / "config/older.yml").write_text("import: [old]\nself-play-percent: 0.75\nlearning-rate: 1e-4\n")

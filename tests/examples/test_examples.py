@@ -86,10 +86,10 @@ def test_the_game_is_played_on_a_page_with_its_own_view(installed, tmp_path):
             address = re.search(r"http://\S+:\d+", server.stdout.readline()).group()
 
             def fetch(path):
-                with urllib.request.urlopen(address + path, timeout=30) as answer:
+                with urllib.request.urlopen(address + path, timeout=120) as answer:
                     return answer.read().decode(), answer.headers["content-type"]
 
-            view = json.loads(fetch("/api/arena")[0])["view"]
+            view = json.loads(fetch("/api/games/nim")[0])["view"]
             assert view == {"module": "/games/nim/view.js", "styles": ["/games/nim/nim.css"]}
             text, kind = fetch(view["module"])
             assert "export default class NimView" in text and "javascript" in kind

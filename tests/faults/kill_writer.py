@@ -65,9 +65,9 @@ def one_round(folder, start, stage, rng):
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL, status
-    told = b"".join(iter(lambda: os.read(reader, 4096), b""))
+    written = b"".join(iter(lambda: os.read(reader, 4096), b""))
     os.close(reader)
-    return int.from_bytes(told[-8:], "little") if told else start
+    return int.from_bytes(written[-8:], "little") if written else start
 
 
 def main(folder, rounds, seed):

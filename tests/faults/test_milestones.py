@@ -61,8 +61,8 @@ def test_a_milestone_holds_what_was_saved_under_its_label(tmp_path, caplog):
         train(run)
     store = RunStore(tmp_path, "r")
     for label in store.milestone_names():
-        told = json.loads((store.milestones / label / "meta.json").read_text())
-        assert told["steps"] == store.milestone(label).step == int(label)
+        meta = json.loads((store.milestones / label / "meta.json").read_text())
+        assert meta["steps"] == store.milestone(label).step == int(label)
     assert store.milestone_names() == ["192", "256"], "the one that was owed at 128 is the next state that was saved"
 
 

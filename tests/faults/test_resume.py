@@ -55,8 +55,8 @@ def digest(folder: Path) -> str:
 @pytest.mark.parametrize(("game", "shards"), [("connect4", 1), ("kuhn", 2), ("nh", 1)])
 def test_twenty_rollouts_equal_ten_and_a_new_process_and_ten(tmp_path, game, shards):
     run_to(tmp_path / "straight", game, 20, shards)
-    for rollouts in (10, 20):
-        in_new_process(tmp_path, f"run_to(Path({str(tmp_path / 'halves')!r}), {game!r}, {rollouts}, {shards})")
+    in_new_process(tmp_path, f"run_to(Path({str(tmp_path / 'halves')!r}), {game!r}, 10, {shards})")
+    run_to(tmp_path / "halves", game, 20, shards)
     assert digest(tmp_path / "straight") == digest(tmp_path / "halves")
 
 

@@ -62,8 +62,8 @@ def leftovers(pid: int) -> list[str]:
     return [path.name for path in folder.glob(f"pvp-ml-{pid}-*")] if folder.is_dir() else []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_saves_and_leaves(tmp_path, number):
+def test_a_signal_saves_and_leaves(tmp_path):
+    """With a second process; SIGINT, and one process alone: tests/cli/test_train_command.py and test_stopping.py."""
     command = [sys.executable, "-m", "pvp_ml.train", *FLAGS, "--run.directory", str(tmp_path), "--run.name", "r",
                "--run.total-steps", "100000000", "--tracking.view", "off"]  # fmt: skip
     trainer = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=tmp_path)
@@ -72,8 +72,8 @@ def test_a_signal_saves_and_leaves(tmp_path, number):
     while not (metrics.is_file() and metrics.stat().st_size) and time.monotonic() < deadline:
         assert trainer.poll() is None, trainer.stderr.read().decode()
         time.sleep(0.2)
-    trainer.send_signal(number)
-    _, errors = trainer.communicate(timeout=60)
+    trainer.send_signal(signal.SIGTERM)
+    _, errors = trainer.communicate(timeout=120)
     assert trainer.returncode == 130, errors.decode()
     checkpoint = RunStore(tmp_path, "r").latest()
     assert checkpoint is not None

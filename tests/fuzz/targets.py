@@ -178,10 +178,10 @@ def league_seed() -> bytes:
 
 def try_league(data: bytes) -> None:
     try:
-        told = json.loads(data)
+        parsed = json.loads(data)
     except (ValueError, RecursionError):
         return
-    league = League.from_json(told)
+    league = League.from_json(parsed)
     league.past_chances()
     league.pfsp_chances("hard")
     league.book("main", "bot:random", 1.0)

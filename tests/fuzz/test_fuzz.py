@@ -83,8 +83,8 @@ def test_small_changes_are_refused_or_harmless(name):
 def test_coverage_guided(name, tmp_path):
     seconds = os.environ.get("PVP_ML_FUZZ_SECONDS", "600" if name == "old-model-pickle" else "60")
     script = Path(__file__).parent / "run_atheris.py"
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, str(script), name, seconds], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert told.returncode == 0, told.stderr[-3000:]
-    print("".join(line for line in told.stderr.splitlines(True) if "stat::" in line))
+    assert done.returncode == 0, done.stderr[-3000:]
+    print("".join(line for line in done.stderr.splitlines(True) if "stat::" in line))

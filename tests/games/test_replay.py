@@ -19,9 +19,9 @@ def saved(tmp_path, capsys):
 
 
 def test_a_replay_tells_the_same_match(saved, capsys):
-    path, told = saved
+    path, narration = saved
     assert run(["replay", "show", str(path)]) == 0
-    assert capsys.readouterr().out.splitlines() == told.splitlines()[:-1]
+    assert capsys.readouterr().out.splitlines() == narration.splitlines()[:-1]
     _, last = list(play(read_replay(path)))[-1]
     assert last.ended[0]
     assert sorted(last.result[0].tolist()) in ([-1, 1], [0, 0])

@@ -1,4 +1,4 @@
-"""QUALITY D1 level 2: CartPole-v1 through the `gym` game with the zoo's settings."""
+"""CartPole-v1 through the `gym` game with the zoo's settings."""
 
 import numpy as np
 import pytest

@@ -71,19 +71,19 @@ def test_smoothing_leaves_every_legal_choice_its_share(learning_seed, margin):
     report = clone(policy, recording, CloneConfig(**options, smoothing={"column": 0.3}))
     actions = torch.from_numpy(recording.actions).long()
     with torch.no_grad():
-        told = policy.evaluate(torch.from_numpy(recording.obs), None, torch.from_numpy(recording.mask), actions)
+        evaluated = policy.evaluate(torch.from_numpy(recording.obs), None, torch.from_numpy(recording.mask), actions)
     wanted = 0.7 + 0.3 / recording.mask.sum(axis=1)
-    found = told.log_prob.exp().numpy()
+    found = evaluated.log_prob.exp().numpy()
     margin("agreement", report.agreement, at_least=0.95)
     margin("mean error of a share", np.abs(found - wanted).mean(), at_most=0.03)
     margin("error of the mean share", abs(found.mean() - wanted.mean()), at_most=0.01)
 
 
-@pytest.mark.parametrize(("text", "told"), [
+@pytest.mark.parametrize(("text", "message"), [
     ("colum=0.2", "no head 'colum'"), ("column", "not HEAD=SHARE"), ("column=1", "below 1"), ("column=nan", "below 1"),
 ])  # fmt: skip
-def test_wrong_smoothing_is_refused(text, told):
-    with pytest.raises(UserError, match=told):
+def test_wrong_smoothing_is_refused(text, message):
+    with pytest.raises(UserError, match=message):
         clone(fresh_policy(), recorded(4)[0], CloneConfig(epochs=1, smoothing=read_shares(text)))
 
 
@@ -97,7 +97,7 @@ def test_every_kind_of_network_can_be_cloned(network, learning_seed, margin):
             {"epochs": 12, "batch_size": 64, "learning_rate": 3e-3},
         )
     )
-    margin("gain of agreement", after.agreement - before.agreement, at_least=0.2)
+    margin("agreement", after.agreement, at_least=0.85)  # fresh networks agree in 0 to 46 %
     margin("fall of held-out loss", before.held_out_loss - after.held_out_loss, at_least=0.3)
 
 
@@ -239,7 +239,7 @@ def test_ppo_from_a_clone_with_warm_up_and_teacher_does_not_fall_below_it(tmp_pa
         "normalize_rewards": False, "teacher": {"weight": 0.1, "model": str(path)}, "freeze": ("actor/0/",),
     }  # fmt: skip
     session = Session("connect4", 64, ppo, {"trunk": (64, 64)}, seed=learning_seed)
-    assert warm_start(session.trainee, Start(warm_start=str(path))) == []
+    assert warm_start(session.trainee, Start(warm_start=str(path)), path.parent) == []
     session.learning.shards.call("refresh")
     start = score(session.policy)
     trunk = session.policy.tensors()["actor/0/weight"].copy()

@@ -1,4 +1,4 @@
-"""QUALITY D1 level 4: Connect 4 from self-play alone, with the preset that ships, played from either seat."""
+"""Connect 4 from self-play alone, with the preset that ships, played from either seat."""
 
 import time
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""QUALITY D1 level 3: self-play with regularisation comes near the equilibrium, and without it does not."""
+"""Self-play with regularisation comes near the equilibrium, and without it does not."""
 
 import numpy as np
 import pytest

@@ -108,17 +108,17 @@ def test_observation_statistics_see_every_seat_and_every_match():
     session.close()
 
 
-def test_the_share_of_limited_rewards_is_told_and_no_limit_tells_nothing():
+def test_the_share_of_limited_rewards_is_a_metric_and_no_limit_has_none():
     """Matches of two steps pay 1 in the second: returns have the root mean square √½, so 1 becomes about 1.4."""
     ppo = {"n_steps": 100, "normalize_observations": False, "gamma": 0.5}
 
-    def told(**more):
+    def metrics(**more):
         session = Session("probe", 8, {**ppo, **more}, settings={"kind": "discounted_value"})
         session.train(2)
         session.close()
         return session.metrics
 
-    assert told(reward_limit=0.9)["ppo/reward_limited"] == pytest.approx(0.5)
-    assert told(reward_limit=1.5)["ppo/reward_limited"] == 0.0
-    assert "ppo/reward_limited" not in told(reward_limit=None)
-    assert "ppo/reward_limited" not in told(reward_limit=0.9, normalize_rewards=False)
+    assert metrics(reward_limit=0.9)["ppo/reward_limited"] == pytest.approx(0.5)
+    assert metrics(reward_limit=1.5)["ppo/reward_limited"] == 0.0
+    assert "ppo/reward_limited" not in metrics(reward_limit=None)
+    assert "ppo/reward_limited" not in metrics(reward_limit=0.9, normalize_rewards=False)

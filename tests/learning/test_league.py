@@ -1,4 +1,4 @@
-"""QUALITY D1 level 6 and the rows of self-play: cycles and their cures, a planted weakness, forgetting.
+"""Self-play: cycles and their cures, a planted weakness, forgetting.
 
 Through the public door: real runs with their league on disk. Slow, hence nightly.
 """

@@ -1,4 +1,4 @@
-"""QUALITY D1 level 1: each probe breaks for one kind of mistake. Values within 0.05, right picks at least 98 %."""
+"""Each probe breaks for one kind of mistake. Values within 0.05, right picks at least 98 %."""
 
 import numpy as np
 import pytest

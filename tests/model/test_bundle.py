@@ -134,7 +134,8 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_reading_needs_neither_torch_nor_numba():
-    code = "import sys, pvp_ml.model.bundle; print([m for m in ('torch', 'numba', 'pvp_ml.games') if m in sys.modules])"
+    heavy = ("torch", "numba", "pvp_ml.games")
+    code = f"import sys, pvp_ml.model.bundle; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 

@@ -13,25 +13,25 @@ ROOT = Path(__file__).parent.parent.parent
 FAULTS, SERVE, RELIABILITY = "tests/faults", "tests/serve", "tests/reliability"
 PROMISES = {
     "R1": ("kill -9 while checkpointing", [f"{FAULTS}/test_kill_checkpoint.py"]),
-    "R2": ("torn or rotten files", ["tests/run/test_store.py", "-k", "500_corruptions"]),
-    "R3": ("disk full, read-only", ["tests/run/test_store.py", f"{FAULTS}/test_milestones.py"]),
+    "R2": ("torn or corrupted files", ["tests/run/store/test_run_store.py", "-k", "500_corruptions"]),
+    "R3": ("disk full, read-only", ["tests/run/store/test_run_store.py", f"{FAULTS}/test_milestones.py"]),
     "R4": ("bit-exact resume", [f"{FAULTS}/test_resume.py"]),
     "R5": ("same seed, same run", [f"{FAULTS}/test_shards.py", "tests/run/test_session.py"]),
     "R6": ("worker crash", [f"{FAULTS}/test_shards.py", "tests/cluster/test_ray.py"]),
     "R7": ("simulator crash or stall", ["tests/games/vgc/test_faults.py"]),
-    "R8": ("lying simulator", ["tests/selfplay/test_inspection.py"]),
+    "R8": ("simulator that breaks the contract", ["tests/selfplay/collect/test_inspection.py"]),
     "R9": ("NaN gradients", ["tests/learning/test_not_finite.py"]),
     "R10": ("malformed API input", [f"{SERVE}/test_abuse.py", f"{SERVE}/test_messages.py"]),
     "R11": ("slow clients", [f"{SERVE}/test_pressure.py::test_200_slow_clients", f"{SERVE}/test_strangers.py"]),
     "R12": ("overload", [f"{SERVE}/test_pressure.py::test_a_minute_of_overload"]),
-    "R13": ("hostile files", ["tests/security", "tests/test_legacy_model.py", "tests/fuzz"]),
+    "R13": ("hostile files", ["tests/security", "tests/compat/test_old_model.py", "tests/fuzz"]),
     "R14": ("who may ask", [f"{SERVE}/test_http.py", "tests/web/test_strangers.py", "tests/cluster/test_ray.py", "-k",
                             "token or origin or stranger or host or share or machine"]),
     "R15": ("Ctrl-C, SIGTERM", [f"{FAULTS}/test_stopping.py"]),
-    "R16": ("two trainers, one run", ["tests/run/test_store_lock.py", "tests/run/test_strangers.py"]),
+    "R16": ("two trainers, one run", ["tests/run/store/test_lock.py", "tests/run/test_strangers.py"]),
     "R17": ("old files", ["tests/golden"]),
     "R18": ("soak", [f"{RELIABILITY}/test_soak.py"]),
-    "R19": ("missing sinks", ["tests/run/test_tracking.py", "tests/run/test_hooks.py"]),
+    "R19": ("missing sinks", ["tests/run/tracking", "tests/run/test_hooks.py"]),
     "R20": ("clock, locale, paths", [f"{RELIABILITY}/test_everywhere.py"]),
     "bounds": ("fights with bounds checks", [f"{RELIABILITY}/test_bounds.py"]),
 }  # fmt: skip
@@ -41,13 +41,13 @@ PROMISES = {
 def run(words: list[str]) -> tuple[bool, str, str, float]:
     """Whether it holds, pytest's count, the last figures that a test printed, and the seconds it took."""
     began = time.monotonic()
-    command = [sys.executable, "-m", "pytest", "-q", "-rP", "-p", "no:cacheprovider", "-W", "default", *words]
-    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    lines = [line.strip() for line in told.stdout.splitlines() if line.strip()]
+    command = [sys.executable, "-m", "pytest", "-q", "-rPfE", "-p", "no:cacheprovider", "-W", "default", *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
     figures = [lines[i + 1] for i, line in enumerate(lines[:-1]) if "Captured stdout call" in line]
     failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
     shown = failed[0] if failed else figures[-1] if figures else ""
-    return told.returncode == 0, lines[-1] if lines else told.stderr[-80:], shown, time.monotonic() - began
+    return done.returncode == 0, lines[-1] if lines else done.stderr[-80:], shown, time.monotonic() - began
 
 
 def main() -> int:

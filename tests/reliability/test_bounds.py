@@ -11,8 +11,8 @@ import pytest
 @pytest.mark.nightly
 def test_no_index_leaves_its_array(tmp_path):
     script = Path(__file__).parent / "bounds_checked.py"
-    checked = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "PVP_ML_CACHE_DIR": str(tmp_path)}
-    told = subprocess.run([sys.executable, str(script), "10000"], env=checked, capture_output=True, text=True)
-    assert told.returncode == 0, told.stderr[-3000:]
-    assert told.stdout.count("10000 ticks") == 2
-    print(told.stdout)
+    checked = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "PVP_ML_CACHE": str(tmp_path)}
+    done = subprocess.run([sys.executable, str(script), "10000"], env=checked, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("10000 ticks") == 2
+    print(done.stdout)

@@ -80,5 +80,5 @@ def test_locales(tmp_path, wanted, name):
     subprocess.run(["localedef", "-i", name, "-f", "UTF-8", str(tmp_path / f"{name}.UTF-8")], check=False)
     there = {**os.environ, "LOCPATH": str(tmp_path), "LC_ALL": f"{name}.UTF-8"}
     words = [sys.executable, "-c", SCRIPT, str(tmp_path / "run"), f"{name}.UTF-8"]
-    told = subprocess.run(words, env=there, capture_output=True, text=True)
-    assert told.stdout.splitlines() == [{"tr_TR": "1,5", "de_DE": "1,5"}[name], wanted], told.stderr[-2000:]
+    done = subprocess.run(words, env=there, capture_output=True, text=True)
+    assert done.stdout.splitlines() == [{"tr_TR": "1,5", "de_DE": "1,5"}[name], wanted], done.stderr[-2000:]

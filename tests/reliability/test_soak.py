@@ -85,7 +85,7 @@ class Viewer:
     def __init__(self, port: int):
         self.socket = socket.create_connection(("127.0.0.1", port), 30)
         self.state = WSConnection(ConnectionType.CLIENT)
-        self.socket.sendall(self.state.send(Request(host=f"127.0.0.1:{port}", target="/ws")))
+        self.socket.sendall(self.state.send(Request(host=f"127.0.0.1:{port}", target="/ws/connect4")))
 
     def watch(self) -> int:
         """Frames until the end."""
@@ -104,11 +104,11 @@ class Viewer:
                 elif isinstance(event, Message):
                     parts.append(event.data)
                     if event.message_finished:
-                        told = json.loads("".join(parts))
+                        message = json.loads("".join(parts))
                         parts.clear()
-                        assert told["type"] != "refused", told
-                        frames += told["type"] == "frame"
-                        if told["type"] == "end":
+                        assert message["type"] != "refused", message
+                        frames += message["type"] == "frame"
+                        if message["type"] == "end":
                             leave = self.state.send(Message(data=json.dumps({"type": "leave"})))
                             self.socket.sendall(leave + self.state.send(CloseConnection(1000)))
                             return frames
@@ -146,20 +146,20 @@ def test_nothing_creeps(tmp_path):
     try:
         for number in (port, side, page):
             await_port(number)
-        told = soak(running, Asker(port, side, lines), page)
+        report = soak(running, Asker(port, side, lines), page)
     finally:
         for child in running.values():
             child.terminate()
         codes = {name: child.wait(60) for name, child in running.items()}
         for log in logs.values():
             log.close()
-    print(told)
+    print(report)
     for name in commands:
         text = (tmp_path / f"{name}.log").read_text()
         assert "Traceback" not in text, text[-2000:]
-        assert told[name]["mb_per_hour"] < MAX_MB_PER_HOUR[name], told
-        assert told[name]["files"] <= 2, told
-    assert told["errors"] == 0
+        assert report[name]["mb_per_hour"] < MAX_MB_PER_HOUR[name], report
+        assert report[name]["files"] <= 2, report
+    assert report["errors"] == 0
     assert codes["serve"] == 0
 
 
@@ -179,9 +179,18 @@ def soak(running, asker: Asker, page: int) -> dict:
                 memory.append(memory_mb(child.pid))
                 files.append(files_open(child.pid))
         next_sample = max(next_sample, now + EVERY_S) if now >= next_sample else next_sample
-    told = {"asked": asker.asked, "errors": asker.errors, "frames": frames, "seconds": round(time.monotonic() - began)}
+    report = {
+        "asked": asker.asked,
+        "errors": asker.errors,
+        "frames": frames,
+        "seconds": round(time.monotonic() - began),
+    }
     for name, (times, memory, files) in samples.items():
         half = len(files) // 2
         growth = int(np.median(files[half:])) - int(np.median(files[:half]))
-        told[name] = {"mb_per_hour": round(slope_per_hour(times, memory), 1), "files": growth, "mb": round(memory[-1])}
-    return told
+        report[name] = {
+            "mb_per_hour": round(slope_per_hour(times, memory), 1),
+            "files": growth,
+            "mb": round(memory[-1]),
+        }
+    return report

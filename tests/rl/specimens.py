@@ -1,5 +1,7 @@
 """Small interfaces, networks of every shape, and policies with random weights, for tests of acting and learning."""
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.model.sampling.heads import Heads, legal_given
 from pvp_ml.rl.policy.policy import Policy
-from pvp_ml.spec import Block, Feature, Head, Interface, Rule
+from pvp_ml.spec import Block, Feature, Head, Interface, Link, Rule
 
 FIGHT_SIZES = (4, 3, 3, 4, 5, 2, 2, 2, 2, 5, 7, 6)
 
@@ -81,12 +83,24 @@ def block_interface(heads, privileged=3):
     return Interface(blocks, heads, (Block("hidden", 1, tuple(Feature(f"p{i}") for i in range(privileged))),))
 
 
+def linked_heads(heads):
+    """The same heads; choices of the first are about two monsters each, those of the last about pads and a monster."""
+    pairs = tuple(
+        Link(choice, "monsters", row, role)
+        for i, choice in enumerate(heads[0].choices)
+        for row, role in ((1 + i % 4, "leads"), (2 + i % 4, "waits"))
+    )
+    pads = tuple(Link(choice, "near.pads", i % 3, "goes to") for i, choice in enumerate(heads[-1].choices[1:]))
+    last = (*pads, Link(heads[-1].choices[0], "monsters", 0, "waits"))
+    return (replace(heads[0], links=pairs), *heads[1:-1], replace(heads[-1], links=last))
+
+
 SHAPES = {
     "default": (NetworkConfig(trunk=(32, 24)), "plain"),
     "separate": (NetworkConfig(trunk=(16,), critic="separate", critic_trunk=(24, 8), activation="tanh"), "plain"),
     "privileged": (NetworkConfig(trunk=(16,), critic="separate", privileged=True), "plain"),
     "independent": (NetworkConfig(trunk=(16,), heads="independent", win_head=True), "plain"),
-    "ancestor": (
+    "original": (
         NetworkConfig(trunk=(32, 32), critic="separate", privileged=True, heads="mlp", head_layers=(16, 8)),
         "plain",
     ),
@@ -100,6 +114,13 @@ SHAPES = {
         NetworkConfig(trunk=(16,), embedding=4, encoder=(12, 6), pooling="mean_max", frames=(0, 1)),
         "blocks",
     ),
+    "pointer": (NetworkConfig(trunk=(16,), embedding=4, encoder=(12, 6), pointer=5), "linked"),
+    "pointer frames": (
+        NetworkConfig(
+            trunk=(16,), encoder=(6,), pointer=4, frames=(0, 1), memory=7, heads="independent", activation="silu"
+        ),
+        "linked",
+    ),
     "everything": (
         NetworkConfig(
             trunk=(16, 8), embedding=4, encoder=(6,), pooling="mean_max", frames=(0, 1, 3), memory=7, heads="mlp",
@@ -112,6 +133,8 @@ SHAPES = {
 
 def interface_for(kind, heads=None):
     heads = heads or fight_heads()
+    if kind == "linked":
+        heads = linked_heads(heads)
     return plain_interface(heads, privileged=4) if kind == "plain" else block_interface(heads)
 
 

@@ -44,6 +44,6 @@ def test_forbidden_choices_leave_the_mask_but_never_an_empty_head():
 def test_forbidden_names_are_checked(forbidden, says):
     interface = plain_interface(plain_heads(2, 3), 1)
     head = interface.heads[0]
-    told = {k.format(head.name): (list(head.choices) if v == "all" else v) for k, v in forbidden.items()}
+    choices = {k.format(head.name): (list(head.choices) if v == "all" else v) for k, v in forbidden.items()}
     with pytest.raises(UserError, match=says):
-        allowed_choices(interface, PpoConfig.model_validate({"forbidden": told}))
+        allowed_choices(interface, PpoConfig.model_validate({"forbidden": choices}))

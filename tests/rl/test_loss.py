@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pvp_ml.rl.loss import SUMS, LossWeights, Minibatch, PpoConfig, anchor_kl, ppo_loss
-from pvp_ml.rl.policy.policy import Evaluation
+from pvp_ml.rl.policy.policy import PolicyOutput
 from pvp_ml.rl.schedule.schedule import Progress
 
 WEIGHTS = LossWeights(
@@ -17,7 +17,7 @@ WEIGHTS = LossWeights(
 def losses(ratio, advantage, value=0.0, returns=0.0, old_value=0.0, weights=WEIGHTS, **more):
     """One row; returns the total and the named sums."""
     log_prob = torch.tensor([math.log(ratio)], requires_grad=True)
-    new = Evaluation(
+    new = PolicyOutput(
         log_prob, torch.tensor([[1.0, 2.0]]), torch.tensor([value]), torch.zeros(1, 2, 2), more.get("logit")
     )
     empty = torch.zeros(1, 1)

@@ -127,7 +127,7 @@ def test_gradients_are_clipped_together_or_apart(apart):
     assert not np.isfinite(clip_gradient(bad, 1, 0.5, apart)[0]) and bad[1] == 9.0
 
 
-def test_both_norms_are_told_and_the_option_reaches_the_step():
+def test_both_norms_are_metrics_and_the_option_reaches_the_step():
     """Gradient 1 everywhere: norms are roots of the numbers of weights. Adam's first step hides a limit, ε shows it."""
     moves = []
     for apart in (False, True):

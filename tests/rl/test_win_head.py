@@ -12,7 +12,7 @@ from pvp_ml.rl.rollout import NOBODY, Rollout, RolloutShape
 LN2 = math.log(2.0)
 
 
-def told(steps, ends=(), held=False, absent=()):
+def chains_of(steps, ends=(), held=False, absent=()):
     """A rollout of one match slot with two seats that decide in every step; ends: (step, kind, result of seat 0)."""
     rollout = Rollout(RolloutShape(steps, 1, 2, 1, 0, 1, 1))
     rollout.owner[1 : steps + 1] = 0
@@ -28,7 +28,7 @@ def nothing(lanes=2):
 
 
 def test_results_label_their_matches_and_a_match_that_goes_on_is_labelled_by_the_prediction_at_its_last_decision():
-    _, found = told(6, [(2, ENDED, 1), (4, TRUNCATED, 0)])
+    _, found = chains_of(6, [(2, ENDED, 1), (4, TRUNCATED, 0)])
     taught = win_head.lessons(found, nothing(), np.array([0.8, 0.3], np.float32))
     assert taught.won.reshape(6, 2) == pytest.approx(
         np.array([[1, 0], [1, 0], [0.5, 0.5], [0.5, 0.5], [0.8, 0.3], [0.8, 0.3]])
@@ -38,16 +38,16 @@ def test_results_label_their_matches_and_a_match_that_goes_on_is_labelled_by_the
 
 
 def test_void_and_held_out_matches_teach_nothing():
-    _, found = told(4, [(2, VOID, 1)], absent=(1, 2))  # the advantages leave out a void match's rows
+    _, found = chains_of(4, [(2, VOID, 1)], absent=(1, 2))  # the advantages leave out a void match's rows
     assert win_head.lessons(found, nothing(), np.full(2, 0.8, np.float32)).won == pytest.approx(np.full(4, 0.8))
-    _, found = told(4, [(2, ENDED, 1)], held=True)
+    _, found = chains_of(4, [(2, ENDED, 1)], held=True)
     taught = win_head.lessons(found, nothing(), np.full(2, 0.8, np.float32))
     assert np.isnan(taught.won).all() and taught.ended == (0.0, 0.0)
 
 
 def test_a_match_counts_once_however_long_it_is():
     """Seat 0 had decided 6 times before; 2 more end the match. The next one is 4 decisions old and goes on."""
-    _, found = told(6, [(2, ENDED, 1)])
+    _, found = chains_of(6, [(2, ENDED, 1)])
     waiting = nothing()
     waiting[0, 3] = 6.0
     taught = win_head.lessons(found, waiting, np.full(2, 0.5, np.float32))
@@ -59,7 +59,7 @@ def test_a_match_counts_once_however_long_it_is():
 
 
 def test_the_last_decision_of_a_match_that_goes_on_is_found_in_every_lane():
-    rollout, _ = told(5, [(2, ENDED, 1)])
+    rollout, _ = chains_of(5, [(2, ENDED, 1)])
     rollout.owner[5, 0, 0] = NOBODY  # seat 0 does not decide in the last step
     lane, last = win_head.last_decisions(rollout, 0)
     assert lane.tolist() == [0, 1] and last.tolist() == [4 * 2 + 0, 5 * 2 + 1]
@@ -72,11 +72,11 @@ def test_the_last_decision_of_a_match_that_goes_on_is_found_in_every_lane():
 @pytest.mark.parametrize("group", [0, 1])
 def test_predictions_wait_until_their_match_ends(group):
     """Two rollouts of two steps: seat 0 says log-odds 1, 2 | 3, −1 and wins in the last step; seat 1 the opposite."""
-    _, found = told(2, held=bool(group))
+    _, found = chains_of(2, held=bool(group))
     waiting, after = nothing(), nothing()
     logits = np.array([1, -1, 2, -2], np.float32)
     assert not win_head.measure(found, logits, waiting, after).any()
-    _, found = told(2, [(2, ENDED, 1)], held=bool(group))
+    _, found = chains_of(2, [(2, ENDED, 1)], held=bool(group))
     ended = nothing()
     total = win_head.measure(found, np.array([3, -3, -1, 1], np.float32), after, ended)
     loss = np.mean([math.log(1 + math.exp(-x)) for x in (1, 2, 3, -1)])
@@ -85,7 +85,7 @@ def test_predictions_wait_until_their_match_ends(group):
 
 
 def test_a_tie_costs_half_of_either_loss_and_decides_nothing_about_accuracy():
-    _, found = told(1, [(1, ENDED, 0)], held=True)
+    _, found = chains_of(1, [(1, ENDED, 0)], held=True)
     total = win_head.measure(found, np.array([2.0, 0.0], np.float32), nothing(), nothing())
     assert total[1] == pytest.approx([math.log(1 + math.exp(2.0)) - 1.0 + LN2, 2, 0, 0])
 

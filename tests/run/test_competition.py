@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from pvp_ml.games import registry
-from pvp_ml.match import Live, MatchPlan, Member
-from pvp_ml.model.bundle import Training, make_bundle
+from pvp_ml.match import MAIN, Live, MatchPlan, Member
+from pvp_ml.model.bundle import Training, make_bundle, pack_bundle
 from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.rl.policy.policy import Policy
+from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.selfplay import competition
 from pvp_ml.selfplay.collect.active_matches import Outcome
 from pvp_ml.selfplay.competition import TEST_CHUNK, TEST_MOST, Competition
@@ -75,3 +76,53 @@ def test_the_frozen_opponent_is_tested_on_new_matches_at_every_step(frozen_test)
     seeds.clear()
     ask(0.525, 1000)
     assert seeds[0] == first[0], "the same step of the same run tests on the same matches"
+
+
+def saved(folder, seed):
+    path = folder / f"policy-{seed}.zip"
+    path.write_bytes(pack_bundle(bundle(seed)))
+    return str(path)
+
+
+def targets(made):
+    return [member.name for member in made.league.of_kind("target")]
+
+
+def with_targets(folder, *models):
+    opponents = {"self": 0.5, "target": {"share": 0.5, "models": models}}
+    return Competition(SPEC, SelfPlayConfig.model_validate({"opponents": opponents}), {}, folder / "run", 0)
+
+
+def test_targets_that_were_added_or_dropped_since_are_met_or_not(tmp_path):
+    first, second, third = (saved(tmp_path, seed) for seed in (1, 2, 3))
+    before = with_targets(tmp_path, first, second)
+    before.league.book(MAIN, before.league.members[0].key, 1.0)
+    again = with_targets(tmp_path, first, third)
+    again.restore(before.state())
+    assert targets(again) == ["policy-1", "policy-3"]
+    assert again.league.score(MAIN, again.league.members[0].key).wins == 1
+    met = {seat.content_hash for _, lineup in again.mix(Progress()).lineups for seat in lineup if seat != Live(MAIN)}
+    assert met == {member.content_hash for member in again.league.members}
+
+
+def test_a_target_whose_file_is_gone_or_new_since(tmp_path, caplog):
+    first, second = saved(tmp_path, 1), saved(tmp_path, 2)
+    before = with_targets(tmp_path, first, second)
+    (tmp_path / "policy-1.zip").unlink()
+    (tmp_path / "policy-2.zip").write_bytes(pack_bundle(bundle(9)))
+    again = with_targets(tmp_path, first, second)
+    assert "policy-1.zip' is neither a model file nor a scripted player" in caplog.text
+    again.restore(before.state())
+    assert targets(again) == ["policy-1", "policy-2"], "the league's own copy of the first, the new second"
+    assert again.league.members[1].content_hash == bundle(9).content_hash
+
+
+def test_another_runs_model_is_met_by_a_run_that_was_begun_without_it(tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/model.zip").write_bytes(pack_bundle(bundle(4)))
+    before = Competition(SPEC, SelfPlayConfig(strategy="past"), {}, tmp_path / "run", 0)
+    for name, kind in (("latest", "latest"), ("past", "past")):
+        opponents = SelfPlayConfig.model_validate({"opponents": {name: {"share": 1, "run": "other"}}})
+        again = Competition(SPEC, opponents, {}, tmp_path / "run", 0)
+        again.restore(before.state())
+        assert [member.kind for member in again.league.members] == [kind]

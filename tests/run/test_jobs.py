@@ -102,8 +102,8 @@ def test_terminal_closed_then_killed_then_rebooted(tmp_path, monkeypatch, capsys
         for leftover in list_jobs(experiments):
             stop_job(leftover, 1.0)
     assert run(["jobs", "list", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)[0]
-    assert (told["state"], told["pid"]) == ("stopped", None)
+    shown = json.loads(capsys.readouterr().out)[0]
+    assert (shown["state"], shown["pid"]) == ("stopped", None)
 
     # After a restart of the machine the recorded number may belong to a stranger, even one as old in ticks.
     record = json.loads((experiments / "far/job.json").read_text())

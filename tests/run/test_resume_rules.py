@@ -78,10 +78,19 @@ def test_warm_start_takes_what_fits_and_names_the_rest(trained):
     source = str(RunStore(trained, "r").milestones / "256")
     with opened(trained, 6, "--network.trunk", "[8, 4]", name="bigger") as run:
         trainee = run.learning.trainees["main"]
-        left = warm_start(trainee, Start(warm_start=source))
+        left = warm_start(trainee, Start(warm_start=source), trained)
         kept = trainee.policy.tensors()["actor/0/weight"].copy()
         assert any(line.startswith("head/weight") for line in left)
         assert not any(line.startswith("actor/0") for line in left)
     with opened(trained, 6) as run:
         run.resume(Start(milestone="256"))
         np.testing.assert_array_equal(run.learning.trainees["main"].policy.tensors()["actor/0/weight"], kept)
+
+
+def test_a_warm_start_names_a_run_beside_this_one_wherever_runs_are_kept(trained):
+    with opened(trained, 6) as run:
+        run.resume()
+        weights = run.learning.trainees["main"].policy.flat.clone()
+    with opened(trained, 6, name="next") as run:
+        assert not run.resume(Start(warm_start="r"))
+        assert (run.learning.trainees["main"].policy.flat == weights).all()

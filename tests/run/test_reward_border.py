@@ -64,9 +64,9 @@ def course(folder, border, kind, steps):
 def test_values_explain_returns_across_the_border(tmp_path, border):
     before, after = course(tmp_path, border, "discounted_value", 4)
     assert before[-1]["ppo/explained_variance"] > 0.95
-    told = [v["ppo/explained_variance"] for v in after if "ppo/explained_variance" in v]
-    assert len(told) >= AFTER - 4, "it only looks for as long as a return takes to form"
-    assert min(told) > 0.95
+    explained = [v["ppo/explained_variance"] for v in after if "ppo/explained_variance" in v]
+    assert len(explained) >= AFTER - 4, "it only looks for as long as a return takes to form"
+    assert min(explained) > 0.95
 
 
 @pytest.mark.parametrize("border", ["phases", "resume"])

@@ -39,7 +39,7 @@ def test_rewards_and_the_teacher_may_follow_the_run(here):
 )
 def test_a_run_without_an_end_has_no_such_clock(here, words, capsys):
     assert run(["train", *SMALL, "--total-steps", "0", "--name", "endless", *words]) == 2
-    told = " ".join(capsys.readouterr().err.split())
-    assert "has 'clock: run', but run.total_steps is 0" in told
-    assert words[0].strip("-").split(".")[-1].replace("-", "_") in told
+    printed = " ".join(capsys.readouterr().err.split())
+    assert "has 'clock: run', but run.total_steps is 0" in printed
+    assert words[0].strip("-").split(".")[-1].replace("-", "_") in printed
     assert not (here / "experiments").exists(), "nothing is written"

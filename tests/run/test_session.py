@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from pvp_ml.run.config.schema import load_config
-from pvp_ml.run.session import open_run
+from pvp_ml.run.session import final_evaluation, open_run
 from pvp_ml.run.tracking.tracker import read_metrics
 from pvp_ml.run.trainer import train
 
@@ -34,7 +34,7 @@ def trained(name: str, folder: Path, *flags: str, sink: object = None) -> str:
 
 
 def test_sinks_do_not_change_what_is_learned(tmp_path, monkeypatch):
-    """The same weights with TensorBoard and a sink that raises at every call, as with neither (QUALITY R19)."""
+    """The same weights with TensorBoard and a sink that raises at every call, as with neither (R19)."""
     monkeypatch.chdir(tmp_path)
     plain = trained("plain", tmp_path, "--no-tensorboard", "--view", "off")
     tracked = trained("tracked", tmp_path, "--tensorboard", sink=Broken())
@@ -59,5 +59,25 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(tmp_path, monkeypatc
     assert trained("parts", tmp_path, "--no-tensorboard") == whole
     points = [read_metrics(tmp_path / f"experiments/{name}/metrics.jsonl") for name in ("whole", "parts")]
     for a, b in zip(*points, strict=True):
-        same = {k for k in a if k.startswith(("ppo/", "entropy/", "reward/"))} | {"steps", "rollouts"}
+        same = {k for k in a if k.startswith(("ppo/", "entropy/", "reward/", "match/", "signal/"))}
+        same |= {"steps", "rollouts"}
         assert {k: a[k] for k in same} == {k: b[k] for k in same}
+    assert points[1][-1]["match/length"] > 7
+
+
+def test_an_evaluation_at_the_last_step_is_written_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = load_config("", [*SMALL, "--name", "a", "--view", "off", "--eval.every", "128"], tmp_path)
+    with open_run(config, Console(file=io.StringIO())) as run:
+        train(run)
+        assert [report.total.matches for report in final_evaluation(run)] == [8]
+    points = read_metrics(tmp_path / "experiments/a/metrics.jsonl")
+    assert [p["steps"] for p in points if "eval/win_rate" in p] == [128, 256]
+
+
+def test_a_resumed_run_knows_the_last_evaluation(tmp_path, monkeypatch):
+    """Early stopping reads it before anything new is measured: a run that was to stop there does not go on."""
+    monkeypatch.chdir(tmp_path)
+    trained("a", tmp_path, "--no-tensorboard", "--total-steps", "128", "--eval.every", "128")
+    trained("a", tmp_path, "--no-tensorboard", "--early-stopping", "eval_win_rate >= 0")
+    assert read_metrics(tmp_path / "experiments/a/metrics.jsonl")[-1]["steps"] == 128

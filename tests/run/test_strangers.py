@@ -114,10 +114,10 @@ def test_one_that_is_refused_does_not_shield_the_others(tmp_path, stranger, hold
     (tmp_path / "far" / "checkpoints").mkdir(parents=True)
     (tmp_path / "aaa" / "lock").rename(tmp_path / "far" / "lock")
     assert run(["train", "cleanup", "--name", "all", "--directory", str(tmp_path)]) == 2
-    told = capsys.readouterr()
-    assert "stopped far" in told.out
-    assert "run 'aaa'" in told.err
-    assert holder.wait(5) == -signal.SIGTERM
+    printed = capsys.readouterr()
+    assert "stopped far" in printed.out
+    assert "run 'aaa'" in printed.err
+    assert holder.wait(120) == -signal.SIGTERM
     assert stranger.poll() is None
 
 
@@ -127,14 +127,14 @@ def test_the_holder_of_the_lock_is_stopped(tmp_path, holder):
     job = find_job(tmp_path, "far")
     assert job.state == "running"
     assert stop_job(job, gently_s=5.0)
-    assert holder.wait(5) == -signal.SIGTERM
+    assert holder.wait(120) == -signal.SIGTERM
 
 
 def test_several_seeds_hold_the_locks_of_their_own_folders(tmp_path, holder):
     (tmp_path / "far").rename(tmp_path / "far-seed0")
     tampered(tmp_path, "job.json", holder.pid, start_time(holder.pid), list(command_line(holder.pid)))
     assert stop_job(find_job(tmp_path, "far"), gently_s=5.0)
-    assert holder.wait(5) == -signal.SIGTERM
+    assert holder.wait(120) == -signal.SIGTERM
 
 
 @pytest.mark.parametrize("make", [os.symlink, os.link], ids=["symbolic", "hard"])
@@ -173,3 +173,20 @@ def test_where_there_is_no_proc_ps_is_asked(tmp_path, monkeypatch, holder, stran
     assert not who.is_alive
     assert start_time(holder.pid) == ""
     assert not holds_lock(holder.pid, tmp_path / "far" / "lock")
+
+
+@pytest.mark.parametrize("link", ["metrics.jsonl.tmp", "milestones", "members/x.tmp", "logs/train.log"])
+@pytest.mark.parametrize("detach", [[], ["--detach"]])
+def test_a_run_folder_with_a_link_is_not_written_into(tmp_path, monkeypatch, capsys, link, detach):
+    """Writing follows links: a crafted folder would have a resumed run overwrite any file of its user."""
+    monkeypatch.chdir(tmp_path)
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    place = tmp_path / "experiments/r" / link
+    place.parent.mkdir(parents=True)
+    place.symlink_to(victim)
+    words = ["train", "--game", "connect4", "--name", "r", "--run.total-steps", "64", "--view", "off", *detach]
+    assert run(words) == 2
+    assert f"'{link}' is a link" in capsys.readouterr().err
+    assert victim.read_text() == "mine"
+    assert not (tmp_path / "experiments/r/checkpoints").exists()

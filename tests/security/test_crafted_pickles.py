@@ -63,9 +63,9 @@ CRASHES = {
 @pytest.mark.parametrize("which", CRASHES, ids=lambda w: w.replace(" ", "-"))
 def test_nesting_does_not_end_the_process(tmp_path, which):
     (tmp_path / "old.zip").write_bytes(write_zip({"data.pkl": b"\x80\x02" + CRASHES[which] + b".", "version": b"3"}))
-    told = subprocess.run([sys.executable, "-c", IMPORT, str(tmp_path / "old.zip")], capture_output=True, text=True)
-    assert told.returncode == 1, "an exception, not a signal"
-    assert told.stderr.rstrip().splitlines()[-1].startswith("pvp_ml.compat.old_values.LegacyError: "), told.stderr[
+    done = subprocess.run([sys.executable, "-c", IMPORT, str(tmp_path / "old.zip")], capture_output=True, text=True)
+    assert done.returncode == 1, "an exception, not a signal"
+    assert done.stderr.rstrip().splitlines()[-1].startswith("pvp_ml.compat.old_values.LegacyError: "), done.stderr[
         -400:
     ]
 

@@ -32,11 +32,11 @@ HOSTILE = {
         "--env.remote-command touch obeyed",
     ),
     "another host": ("env: {name: nh, remote: '10.0.0.2:7070'}", "--env.remote 10.0.0.2:7070"),
-    "another host, as the ancestor wrote it": ("env: {name: nh}\nremote-env-host: 10.0.0.2", "--env.remote 10.0.0.2"),
+    "another host, as the original wrote it": ("env: {name: nh}\nremote-env-host: 10.0.0.2", "--env.remote 10.0.0.2"),
     "a module": ("env: {name: gym, id: 'canary:Env-v0'}", "--env.id canary:Env-v0"),
     "a cluster": ("env: {name: nh}\ncluster: {ray_address: 'ray://10.0.0.2:10001'}", "--cluster.ray-address ray://"),
     "a service": ("env: {name: nh}\ntracking: {wandb: mine}", "--tracking.wandb mine"),
-    "a service, as the ancestor wrote it": ("env: {name: rocket_league}\nlog-to-wandb: true", "--tracking.wandb"),
+    "a service, as the original wrote it": ("env: {name: rocket_league}\nlog-to-wandb: true", "--tracking.wandb"),
 }
 
 
@@ -56,9 +56,9 @@ def test_a_preset_that_acts_is_refused_with_the_flag(here, capsys, which, words)
     text, flag = HOSTILE[which]
     (here / "foreign.yml").write_text(text)
     assert run([*words, "--preset", "foreign.yml"]) == 2
-    told = capsys.readouterr().err
-    assert "foreign.yml" in told
-    assert flag in told
+    printed = capsys.readouterr().err
+    assert "foreign.yml" in printed
+    assert flag in printed
 
 
 def test_an_extended_preset_is_no_way_around(here, capsys):
@@ -127,11 +127,11 @@ def test_the_config_of_a_run_folder_is_not_believed(here, capsys):
 def test_showing_a_foreign_preset_imports_nothing_of_it(here):
     """In a process of its own, as a user would: the folder is on the path there."""
     (here / "foreign.yml").write_text("env: {name: gym, id: 'canary:Env-v0'}")
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "pvp_ml", "config", "show", "--preset", "foreign.yml"], capture_output=True, text=True
     )
-    assert told.returncode == 2
-    assert "Traceback" not in told.stderr
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
 
 
 def test_the_table_names_every_place_and_every_guarded_setting():

@@ -253,7 +253,7 @@ def test_seats_that_do_not_act_get_no_input():
         assert seat1 == ([0] if step in (1, 3) else [-1])  # seat 1 acts first and after even steps
 
 
-def test_players_are_told_of_each_match_once():
+def test_players_hear_of_each_match_once():
     calls = []
 
     class Listener:

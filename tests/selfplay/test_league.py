@@ -1,4 +1,4 @@
-"""League invariants of QUALITY.md D3 over random event sequences."""
+"""League invariants over random event sequences."""
 
 import json
 

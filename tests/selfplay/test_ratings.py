@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from pvp_ml.selfplay.ratings import ANCHOR_RATING, SCALE, Belief, SequentialTest, bradley_terry, elo, rate_match
+from pvp_ml.selfplay.tally import Evaluation, Tally
+from pvp_ml.selfplay.tournament import reference_rating
 
 
 def test_elo_by_hand():
@@ -37,6 +39,16 @@ def test_bradley_terry_keeps_anchors_where_they_are_pinned():
     fitted = {s.name: s for s in bradley_terry(["a", "b", "bot"], points, pinned={"bot": 1200.0})}
     assert fitted["bot"].rating == fitted["bot"].low == fitted["bot"].high == 1200.0
     assert fitted["a"].rating > fitted["b"].rating > 1200.0
+
+
+def test_a_rating_from_rungs_of_known_strength():
+    def met(wins: int, losses: int) -> Evaluation:
+        return Evaluation("g", "me", "rung", 0, Tally("all", wins, 0, losses), (), (), (), {})
+
+    fitted = reference_rating({"low": met(75, 25)}, {"low": 900.0})
+    assert fitted.rating == pytest.approx(900.0 + 400.0 * math.log10(75.25 / 25.25), abs=0.1)
+    both = reference_rating({"low": met(75, 25), "high": met(25, 75)}, {"low": 900.0, "high": 1300.0})
+    assert both.rating == pytest.approx(1100.0, abs=0.1) and both.high - both.low < fitted.high - fitted.low
 
 
 def test_bradley_terry_covers_simulated_truth():

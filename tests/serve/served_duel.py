@@ -66,7 +66,7 @@ def running(**config):
 
     thread = threading.Thread(target=loop.run_until_complete, args=(main(),))
     thread.start()
-    started.wait(30)
+    assert started.wait(120), "the server does not start"
     if "error" in held:
         thread.join()
         loop.close()
@@ -75,7 +75,7 @@ def running(**config):
         yield held["server"]
     finally:
         loop.call_soon_threadsafe(held["stop"].set)
-        thread.join(10)
+        thread.join(120)
         loop.run_until_complete(loop.shutdown_default_executor())
         loop.close()
     assert "error" not in held, held["error"]

@@ -18,7 +18,7 @@ from pvp_ml.serve.limits import Limits
 from pvp_ml.serve.server import ServeConfig, Server
 
 class Slow:
-    name, memory = "slow", 0
+    name, memory, is_unasked = "slow", 0, False
 
     def __init__(self, model, seconds):
         self.check, self._model, self._seconds = model.check, model, seconds
@@ -54,7 +54,7 @@ def serving(models_dir, slow_s=0.0, **limits):
         assert child.poll() is None, "the server died"
     finally:
         child.terminate()
-        _, errors = child.communicate(timeout=10)
+        _, errors = child.communicate(timeout=120)
     assert "Traceback" not in errors, errors
 
 

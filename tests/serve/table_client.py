@@ -1,4 +1,4 @@
-"""A client written only from the tables of the trainer's specification (§5.4, §5.5); shares no code with the server."""
+"""A client written only from the tables of the trainer's protocol; shares no code with the server."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""R10: rubbish. The server has a process of its own, so that its memory can be seen."""
+"""Rubbish. The server has a process of its own, so that its memory can be seen."""
 
 import json
 import random
@@ -95,7 +95,7 @@ class Fuzzer:
 def fuzz(port, count, seed):
     """Send `count` lines; returns how many were answered with an action. Every line has one well-formed answer."""
     fuzzer, actions = Fuzzer(seed), 0
-    with socket.create_connection(("127.0.0.1", port), 30) as connection:
+    with socket.create_connection(("127.0.0.1", port), 120) as connection:
         file = connection.makefile("rwb")
         for _ in range(count // 50):
             lines = [fuzzer.line() for _ in range(50)]

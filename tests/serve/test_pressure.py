@@ -1,4 +1,4 @@
-"""R11, R12: slow clients and floods. Latencies are compared with those of calm times in the same run.
+"""Slow clients and floods. Latencies are compared with those of calm times in the same run.
 
 Everything else that runs on the machine only adds to a latency, and it does so at random: what a busy machine spoils is
 measured again, up to three times; what the server spoils stays spoilt. The small versions look at what a busy machine
@@ -34,7 +34,7 @@ def attempts(measure, *conditions):
 
 
 def connect(port, count):
-    return [socket.create_connection(("127.0.0.1", port), 30) for _ in range(count)]
+    return [socket.create_connection(("127.0.0.1", port), 120) for _ in range(count)]
 
 
 def ask_and_never_read(one):
@@ -60,7 +60,7 @@ def wait_until_calm(side):
 
 
 class Drip(threading.Thread):
-    """Sends the start of a message to every socket, byte by byte, until told to stop."""
+    """Sends the start of a message to every socket, byte by byte, until it is stopped."""
 
     def __init__(self, sockets, every_s):
         super().__init__()
@@ -89,14 +89,14 @@ def slow_facts(models_dir, slow, deaf, seconds, every_s):
         drip = Drip(slow_ones, every_s)
         drip.start()
         held = closed_loop(port, [LINE], 2, seconds, child.pid)
-        told = sum(b"timeout" in one.recv(1000) for one in slow_ones)  # waits for the line deadline
+        timed_out = sum(b"timeout" in one.recv(1000) for one in slow_ones)  # waits for the line deadline
         drip.over.set()
         drip.join()
         time.sleep(max(0.0, 11.5 - seconds) if every_s == 5.0 else 0.0)
         return {
             "calm_p99_ms": calm.quantile_ms(0.99), "held_p99_ms": held.quantile_ms(0.99),
             "ratio": held.quantile_ms(0.99) / calm.quantile_ms(0.99),
-            "quiet_ratio": held.quantile_ms(0.1) / calm.quantile_ms(0.1), "errors": held.errors, "told": told,
+            "quiet_ratio": held.quantile_ms(0.1) / calm.quantile_ms(0.1), "errors": held.errors, "timed_out": timed_out,
             "cpu_ratio": calm.per_cpu_second / held.per_cpu_second, "deaf_closed": sum(map(is_closed, deaf_ones)),
         }  # fmt: skip
 
@@ -118,7 +118,7 @@ def test_slow_clients_do_not_slow_the_others(models_dir):
         lambda: slow_facts(models_dir, slow=60, deaf=4, seconds=1.5, every_s=0.5),
         lambda f: f["quiet_ratio"] <= 2.0 and f["cpu_ratio"] <= 2.0,
     )
-    assert facts["errors"] == 0 and facts["told"] == 60
+    assert facts["errors"] == 0 and facts["timed_out"] == 60
 
 
 @pytest.mark.nightly
@@ -127,14 +127,14 @@ def test_200_slow_clients(models_dir):
         lambda: slow_facts(models_dir, slow=200, deaf=20, seconds=9.0, every_s=5.0), lambda f: f["ratio"] <= 2.0
     )
     print(facts)
-    assert facts["errors"] == 0 and facts["told"] == 200 and facts["deaf_closed"] == 20
+    assert facts["errors"] == 0 and facts["timed_out"] == 200 and facts["deaf_closed"] == 20
 
 
 SLOW_LINE = json.dumps({**ASK, "model": "slow"}).encode() + b"\n"
 
 
 def side_text(side, path):
-    connection = http.client.HTTPConnection("127.0.0.1", side, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", side, timeout=120)
     connection.request("GET", path)
     text = connection.getresponse().read().decode()
     connection.close()
@@ -222,7 +222,7 @@ class Flood(threading.Thread):
         self.accepted = self.rejected = self.other = 0
 
     def run(self):
-        with socket.create_connection(("127.0.0.1", self.port), 10) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), 120) as connection:
             connection.setblocking(False)
             left = b""
             while time.monotonic() < self.end:
@@ -242,7 +242,7 @@ class Flood(threading.Thread):
 
 
 def test_a_flood_over_few_connections_is_answered_and_passes(models_dir):
-    """The queue stays bounded, some are served, the rest is told so, and then it is over."""
+    """The queue stays bounded, some are served, the rest is refused, and then it is over."""
     with serving(models_dir, queue=16) as (child, port, side):
         closed_loop(port, [LINE], 2, 0.3, child.pid)
         before = memory(child.pid)

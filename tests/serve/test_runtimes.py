@@ -51,7 +51,7 @@ def test_every_runtime_chooses_like_numpy(name, network):
 
 
 @pytest.mark.parametrize("name", ["numpy", "onnx", "torch"])
-def test_a_head_that_rules_leave_empty_is_told_whatever_the_runtime(name):
+def test_a_head_that_rules_leave_empty_is_an_error_whatever_the_runtime(name):
     model = PolicyModel("plain", bundle_of(NETWORKS["plain"]), 64, types=(kind(name),))
     only_cast = [[False, False, True], [True, True], [True, False], [True, True]]
     tasks = [model.check(Request([OBS], masks, deterministic=True), 1) for masks in (MASKS, only_cast, MASKS)]

@@ -1,4 +1,4 @@
-"""Many spectators in one process: `audience.py PORT ROOM COUNT STEPS` prints when each frame came to each of them.
+"""Many spectators in one process: `audience.py PORT GAME ROOM COUNT STEPS` prints when each frame came to each of them.
 
 Arrival times are seconds of the monotonic clock, which on Linux is one clock for all processes.
 """
@@ -19,11 +19,11 @@ FRAME = re.compile(rb'^\{"type":"frame","step":(\d+),')
 class Spectator:
     """Reads whole WebSocket frames and notes the step of each match frame."""
 
-    def __init__(self, port: int, room: str) -> None:
+    def __init__(self, port: int, room: str, game: str) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port))
         key = base64.b64encode(os.urandom(16)).decode()
         self.socket.sendall(
-            f"GET /ws HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"GET /ws/{game} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
         )
         self.data = b""
@@ -59,8 +59,8 @@ class Spectator:
         return (head, length) if len(self.data) >= head + length else None
 
 
-def main(port: int, room: str, count: int, steps: int) -> None:
-    crowd = [Spectator(port, room) for _ in range(count)]
+def main(port: int, game: str, room: str, count: int, steps: int) -> None:
+    crowd = [Spectator(port, room, game) for _ in range(count)]
     watch = selectors.DefaultSelector()
     for one in crowd:
         watch.register(one.socket, selectors.EVENT_READ, one)
@@ -72,4 +72,4 @@ def main(port: int, room: str, count: int, steps: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    main(int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))

@@ -25,9 +25,11 @@ from pvp_ml.games import registry
 from pvp_ml.model.actor import empty_normalizer
 from pvp_ml.model.bundle import make_bundle
 from pvp_ml.model.network_config import NetworkConfig, tensor_shapes
-from pvp_ml.web.arena import Arena, ArenaConfig
+from pvp_ml.web.arena import ArenaConfig
+from pvp_ml.web.arenas import Arenas
 from pvp_ml.web.guard import ServerConfig
-from pvp_ml.web.server import Site, serve_until
+from pvp_ml.web.server import serve_until
+from pvp_ml.web.site import Site
 
 
 def spec_of(game):
@@ -50,12 +52,13 @@ def bundle_for(game, seed=0, **network):
 
 
 class Ringside:
-    """An arena served from a thread of its own."""
+    """A site served from a thread of its own, with one game's arena ready; `runs` is a desk, None for no runs."""
 
-    def __init__(self, game, working_directory, folder, token="", host="127.0.0.1", **limits):
+    def __init__(self, game, working_directory, folder, token="", host="127.0.0.1", runs=None, **limits):
         config = {k: limits.pop(k) for k in ("against", "seat", "seed") if k in limits}
         self._arena_config = ArenaConfig(game, folder=folder, **config)
-        self._place = working_directory
+        self._place, self._folder, self._runs = working_directory, folder, runs
+        self.game = game
         self.config = ServerConfig(host=host, token=token, **limits)
         self._ready = threading.Event()
         self.port = 0
@@ -64,14 +67,15 @@ class Ringside:
     async def _serve(self):
         self.loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
-        self.arena = Arena(self._arena_config, self._place, self.loop.time)
-        self.arena.warm_up()
+        arenas = Arenas(self._place, self.loop.time, self._folder, [self._arena_config])
+        self.arena = arenas.get(self.game)
+        self.site = Site.of(arenas, self._runs)
 
         def ready(port):
             self.port = port
             self._ready.set()
 
-        await serve_until(Site(self.arena, self.config), self.config, ready, self._stop)
+        await serve_until(self.site, self.config, ready, self._stop)
 
     def __enter__(self):
         self._thread.start()
@@ -80,16 +84,26 @@ class Ringside:
 
     def __exit__(self, *_):
         self.loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(20)
+        self._thread.join(120)
         assert not self._thread.is_alive()
 
     @property
-    def address(self):
+    def root(self):
         return f"http://127.0.0.1:{self.port}/"
+
+    @property
+    def address(self):
+        """The page of the game."""
+        return f"{self.root}play/{quote(self.arena.kind.name, safe='')}"
+
+    @property
+    def api(self):
+        """Where everything about the game is asked."""
+        return f"/api/games/{quote(self.arena.kind.name, safe='')}"
 
     def get(self, path, method="GET", body=None, **headers):
         """(status, body, headers) of one request."""
-        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         try:
             link.request(method, path, body, {"Host": f"127.0.0.1:{self.port}", **headers})
             answer = link.getresponse()
@@ -98,10 +112,10 @@ class Ringside:
             link.close()
 
     def facts(self):
-        return json.loads(self.get("/api/arena")[1])
+        return json.loads(self.get(self.api)[1])
 
     def socket(self, **more):
-        return Socket(self.port, **more)
+        return Socket(self.port, game=self.arena.kind.name, **more)
 
 
 class Refused(Exception):
@@ -111,13 +125,13 @@ class Refused(Exception):
 class Socket:
     """One WebSocket, blocking."""
 
-    def __init__(self, port, token="", origin=None, host=None):
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=30)
+    def __init__(self, port, token="", origin=None, host=None, game="connect4"):
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=120)
         self._wire = WSConnection(ConnectionType.CLIENT)
         self._inbox, self._text = [], ""
         self.closed = None
         headers = [(b"Origin", origin.encode())] if origin else []
-        target = f"/ws?token={quote(token)}" if token else "/ws"
+        target = f"/ws/{quote(game, safe='')}" + (f"?token={quote(token)}" if token else "")
         self._accepted = False
         try:
             self._put(Request(host=host or f"127.0.0.1:{port}", target=target, extra_headers=headers))

@@ -14,10 +14,11 @@ from pvp_ml.games.replay import read_replay
 from pvp_ml.model.bundle import write_bundle
 from pvp_ml.model.recording import read_recording
 from pvp_ml.web import arena as module
+from pvp_ml.web import kept
 from pvp_ml.web.arena import Arena, ArenaConfig
-from pvp_ml.web.contestants import Contestants
 from pvp_ml.web.messages import Start
 from pvp_ml.web.options import configure, options_of
+from pvp_ml.web.player_list import PlayerList
 
 
 def arena_of(game, place, folder=None, **more):
@@ -25,18 +26,18 @@ def arena_of(game, place, folder=None, **more):
 
 
 def test_the_shipped_model_is_met_first(corner):
-    assert Contestants(registry.find("nh"), corner, "").default == "model:GeneralizedNh"
-    assert Contestants(registry.find("nh"), corner, "").note == ""
-    assert Contestants(registry.find("nh"), corner, "nh-bot").default == "bot:nh-bot"
-    assert Contestants(registry.find("connect4"), corner, "").default == "model:Stones"
+    assert PlayerList(registry.find("nh"), corner, "").default == "model:GeneralizedNh"
+    assert PlayerList(registry.find("nh"), corner, "").note == ""
+    assert PlayerList(registry.find("nh"), corner, "nh-bot").default == "bot:nh-bot"
+    assert PlayerList(registry.find("connect4"), corner, "").default == "model:Stones"
 
 
 def test_without_the_shipped_model_somebody_else_is_met_and_it_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr("pvp_ml.data_files.PACKAGE", tmp_path)
-    found = Contestants(registry.find("nh"), tmp_path, "")
+    found = PlayerList(registry.find("nh"), tmp_path, "")
     assert found.default == "bot:nh-bot"
     assert found.note.startswith("models/GeneralizedNh.zip is not here, so you meet nh-bot")
-    assert Contestants(registry.find("connect4"), tmp_path, "").default == "bot:tactician"
+    assert PlayerList(registry.find("connect4"), tmp_path, "").default == "bot:tactician"
 
 
 def test_models_are_found_by_file_run_and_name_and_must_fit(tmp_path):
@@ -46,14 +47,14 @@ def test_models_are_found_by_file_run_and_name_and_must_fit(tmp_path):
     write_bundle(tmp_path / "elsewhere.zip", bundle_for("nh"))
     write_bundle(tmp_path / "models/stones.zip", bundle_for("connect4"))
     (tmp_path / "models/broken.zip").write_bytes(b"no zip")
-    found = Contestants(registry.find("nh"), tmp_path, "")
+    found = PlayerList(registry.find("nh"), tmp_path, "")
     assert "model:first" in found.listed and not {"model:stones", "model:broken"} & set(found.listed)
-    assert Contestants(registry.find("nh"), tmp_path, "elsewhere.zip").default == "model:elsewhere"
+    assert PlayerList(registry.find("nh"), tmp_path, "elsewhere.zip").default == "model:elsewhere"
     with pytest.raises(UserError, match="does not fit 'nh'"):
-        Contestants(registry.find("nh"), tmp_path, "stones")
+        PlayerList(registry.find("nh"), tmp_path, "stones")
     with pytest.raises(UserError, match="'nobody' cannot be fought"):
-        Contestants(registry.find("nh"), tmp_path, "nobody")
-    with pytest.raises(UserError, match="no contestant"):
+        PlayerList(registry.find("nh"), tmp_path, "nobody")
+    with pytest.raises(UserError, match="no player"):
         found.find("model:../../secret")
 
 
@@ -78,7 +79,7 @@ def test_a_page_may_choose_switches_and_lists_but_no_addresses():
     [
         (Start(["you"]), "1 contestants for 2 seats"),
         (Start(["you", "you"]), "one seat only"),
-        (Start(["you", "model:none"]), "no contestant"),
+        (Start(["you", "model:none"]), "no player"),
         (Start(["you", "bot:nh-bot"], scenario="x"), "no scenario 'x'"),
         (Start(["you", "bot:nh-bot"], {"remote": "evil:1"}), "cannot be chosen"),
     ],
@@ -122,13 +123,13 @@ def test_a_finished_match_is_kept_as_replay_and_demonstration(corner, tmp_path):
     rows = read_recording(Path(end["demonstration"]), "connect4", arena.spec.interface)
     assert len(rows) == end["decisions"] == sum(step[1] != (-1,) for step in kept.actions)
     assert [r["name"] for r in arena.replays()] == [end["replay"]]
-    told = arena.frames(arena.saved(end["replay"]), "model:Stones")
+    replay = arena.frames(arena.saved(end["replay"]), "model:Stones")
     assert (
-        told["names"] == ["random", "You"]
+        replay["names"] == ["random", "You"]
         and kept.names == ("random", "You")
-        and told["frames"][-1]["result"] == room.match.frame.result
+        and replay["frames"][-1]["result"] == room.match.frame.result
     )
-    assert any("1" in f["thoughts"] for f in told["frames"])
+    assert any("1" in f["thoughts"] for f in replay["frames"])
     for name in ("../replays/x", "nothing.replay"):
         with pytest.raises(UserError, match="no such replay"):
             arena.saved(name)
@@ -156,7 +157,7 @@ def test_replays_of_other_games_and_other_sizes_are_refused(corner, monkeypatch)
     ):
         with pytest.raises(UserError, match=words):
             arena.frames(json.dumps({**head, **change}).encode(), "")
-    monkeypatch.setattr(module, "MAX_REPLAY_BYTES", 10)
+    monkeypatch.setattr(kept, "MAX_BYTES", 10)
     with pytest.raises(UserError, match="at most 10"):
         arena.frames(text.encode(), "")
 

@@ -12,7 +12,7 @@ from specimens import head_sets, legal_by_words
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.vgc.node.install import find_node
-from pvp_ml.web.server import STATIC
+from pvp_ml.web.site import STATIC
 
 SCRIPT = """
 import { Legality } from %s;

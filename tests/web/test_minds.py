@@ -7,6 +7,7 @@ import pytest
 from ringside import bundle_for, spec_of
 
 from pvp_ml import players
+from pvp_ml.model.calibration import Calibration
 from pvp_ml.players import BundlePlayer
 from pvp_ml.web.minds import PolicyMind, ScriptedMind, Sight
 
@@ -33,7 +34,10 @@ def sights(spec, count):
 def test_a_mind_decides_as_the_player_does(name, greedy):
     spec = spec_of("nh")
     bundle = bundle_for("nh", **NETWORKS[name])
-    mind, player = PolicyMind(bundle, spec, greedy), BundlePlayer(bundle, spec, greedy)
+    measured = Calibration(
+        opponent="self", matches=9, slope=0.5, offset=1.0, brier=0.2, constant=0.25, error=0, curve=()
+    )
+    mind, player = PolicyMind(bundle, spec, greedy, measured), BundlePlayer(bundle, spec, greedy)
     serial, seat = np.zeros(1, np.int64), np.zeros(1, np.int32)
     player.begin(serial)
     edges = np.concatenate([[0], np.cumsum(spec.head_sizes)])
@@ -49,6 +53,16 @@ def test_a_mind_decides_as_the_player_does(name, greedy):
                 assert part[action[h]] == part.max()
         assert (thought.win is None) == (name == "no win head")
         assert np.isfinite(thought.value)
+
+
+def test_a_chance_to_win_is_told_only_where_it_was_measured_and_as_it_was_corrected():
+    spec, bundle = spec_of("nh"), bundle_for("nh")
+    sight = next(sights(spec, 1))
+    raw = float(BundlePlayer(bundle, spec)._actor.evaluate(sight.obs[None], sight.privileged[None])[1][0])
+    assert PolicyMind(bundle, spec).decide(sight)[1].win is None
+    fitted = Calibration(opponent="self", matches=9, slope=0.5, offset=1.0, brier=0.2, constant=0.25, error=0, curve=())
+    odds = np.sqrt(raw / (1 - raw)) * np.e
+    assert PolicyMind(bundle, spec, measured=fitted).decide(sight)[1].win == pytest.approx(odds / (1 + odds), abs=1e-5)
 
 
 def test_the_value_looks_behind_the_curtain_and_the_action_does_not():

@@ -48,7 +48,7 @@ def test_a_match_runs_by_itself_to_its_end_and_everybody_sees_the_same():
         room = room_of(live("connect4", human=None), kept=kept)
         room.join(first, room.key)
         await until(lambda: len(first.steps()) > 2)
-        room.join(second)  # late, and still told everything
+        room.join(second)  # late, and still sent everything
         await room.ended()
         assert first.heard[0]["driving"] and first.heard[0]["key"] == room.key
         assert not second.heard[0]["driving"] and "key" not in second.heard[0]
@@ -136,8 +136,8 @@ def test_a_fight_does_not_wait_and_the_last_order_counts():
         room.step()
         room.step()
         await until(lambda: match.frame.step == 2)
-        told = match.replay().actions
-        assert told[0][0] == (0,) * 11 + (3,) and told[1][0] == (-1,) * 12  # used up, then no input
+        actions = match.replay().actions
+        assert actions[0][0] == (0,) * 11 + (3,) and actions[1][0] == (-1,) * 12  # used up, then no input
         room.close("enough")
         await room.ended()
 
@@ -152,7 +152,7 @@ def test_who_looks_on_cannot_order_and_a_starter_can_come_back():
         room.join(first, room.key)
         room.join(second, "wrong key")
         assert room.starter is first and second.heard[0]["driving"] is False
-        with pytest.raises(UserError, match="you look on in this match"):
+        with pytest.raises(UserError, match="you are spectating this match"):
             room.order(0, [])
         room.leave(first)
         assert room.starter is None and not room.is_abandoned(time[0] + ABSENT_S - 1)
@@ -179,7 +179,7 @@ def test_a_match_that_breaks_says_so_and_the_audience_is_limited(caplog, monkeyp
         monkeypatch.setattr("pvp_ml.web.room.MAX_LISTENERS", 3)
         room.join(Ear())
         room.join(Ear())
-        with pytest.raises(UserError, match="look on already"):
+        with pytest.raises(UserError, match="watching already"):
             room.join(Ear())
 
     asyncio.run(story())

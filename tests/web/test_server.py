@@ -18,8 +18,15 @@ from pvp_ml.web.messages import MAX_MESSAGE_BYTES, Order, Start, read_message
 
 
 def test_the_page_and_its_parts_are_served_strictly(board):
-    status, body, headers = board.get("/")
-    assert status == 200 and b'<script type="module" src="/static/app.js">' in body
+    scripts = {
+        "/": "home/home.js",
+        "/play/connect4": "app.js",
+        "/runs/any": "run/run.js",
+        "/models/any": "model/model.js",
+    }
+    for address, script in scripts.items():
+        status, body, headers = board.get(address)
+        assert status == 200 and f'<script type="module" src="/static/{script}">'.encode() in body
     assert headers["content-security-policy"].startswith("default-src 'self'")
     assert headers["x-content-type-options"] == "nosniff" and "server" not in headers
     for path, kind in (("app.js", "javascript"), ("match.css", "css"), ("style.css", "css")):
@@ -30,18 +37,19 @@ def test_the_page_and_its_parts_are_served_strictly(board):
 
 
 def test_a_game_brings_its_own_view(board):
-    view = json.loads(board.get("/api/arena")[1])["view"]
+    view = json.loads(board.get(board.api)[1])["view"]
     assert view == {"module": "/games/connect4/board.js", "styles": ["/games/connect4/board.css"]}
     status, body, headers = board.get(view["module"])
     assert status == 200 and "javascript" in headers["content-type"] and b"export default class" in body
     assert headers["content-security-policy"].startswith("default-src 'self'")
     assert "css" in board.get(view["styles"][0])[2]["content-type"]
-    assert board.get("/games/nh/view.js")[0] == 404, "only the game that is played"
+    assert board.get("/games/nh/view.js")[0] == 200, "the games of the site have theirs, too"
+    assert board.get("/games/none/view.js")[0] == 404 and board.get("/games/kuhn/view.js")[0] == 404
 
 
 def test_a_game_without_a_view_of_its_own(corner):
     with Ringside("kuhn", corner, None) as ring:
-        assert json.loads(ring.get("/api/arena")[1])["view"] is None
+        assert json.loads(ring.get(ring.api)[1])["view"] is None
         assert ring.get("/games/kuhn/view.js")[0] == 404
 
 
@@ -55,7 +63,7 @@ def test_a_games_folder_gives_what_a_page_needs_and_nothing_else(corner, tmp_pat
     own = replace(registry.find("kuhn"), name="a game", presentation=Presentation(page=PageView(folder)))
     monkeypatch.setattr(registry, "find", lambda name: own)
     with Ringside("a game", corner, None) as ring:
-        assert json.loads(ring.get("/api/arena")[1])["view"]["module"] == "/games/a%20game/view.js"
+        assert json.loads(ring.get(ring.api)[1])["view"]["module"] == "/games/a%20game/view.js"
         for name in ("view.js", "parts/more.js", "picture.svg"):
             assert ring.get(f"/games/a%20game/{name}")[0] == 200, name
         for name in ("rules.py", ".hidden.js", "notes", "", "parts", "linked.js", "../secret.js", "%2e%2e/secret.js",
@@ -70,7 +78,7 @@ PAGES = [game.presentation.page.folder for game in registry.every() if game.pres
 
 def test_nothing_is_loaded_from_elsewhere():
     """No part of the page names another host."""
-    from pvp_ml.web.server import STATIC
+    from pvp_ml.web.site import STATIC
 
     assert len(PAGES) >= 3
     for path in (file for folder in (STATIC, *PAGES) for file in folder.rglob("*.*")):
@@ -91,14 +99,14 @@ def test_nothing_is_loaded_from_elsewhere():
 )
 def test_strangers_are_refused(board, headers):
     assert board.get("/", **headers)[0] == 403
-    assert board.get("/api/frames", "POST", b"{}", **headers)[0] == 403
+    assert board.get(f"{board.api}/frames", "POST", b"{}", **headers)[0] == 403
     with pytest.raises(Refused):
         board.socket(origin=headers.get("Origin"), host=headers.get("Host"))
 
 
 def test_our_own_page_may_ask(board):
     origin = f"http://127.0.0.1:{board.port}"
-    assert board.get("/api/arena", Origin=origin)[0] == 200
+    assert board.get(board.api, Origin=origin)[0] == 200
     with board.socket(origin=origin) as socket:
         socket.send(type="watch", room="none")
         assert socket.hear()["message"].startswith("there is no match 'none'")
@@ -110,10 +118,10 @@ def test_beyond_this_machine_a_token_is_needed(corner):
     secret = "correct horse battery"
     with Ringside("connect4", corner, None, token=secret, host="0.0.0.0") as ring:
         assert ring.get("/")[0] == 200  # the page itself holds no secrets
-        assert ring.get("/api/arena")[0] == 403
-        assert ring.get("/api/arena", Authorization="Bearer wrong")[0] == 403
-        assert ring.get("/api/arena", Authorization=f"Bearer {secret}")[0] == 200
-        assert ring.get("/api/arena", Authorization=f"Bearer {secret}", Origin="http://evil.example")[0] == 403
+        assert ring.get(ring.api)[0] == 403
+        assert ring.get(ring.api, Authorization="Bearer wrong")[0] == 403
+        assert ring.get(ring.api, Authorization=f"Bearer {secret}")[0] == 200
+        assert ring.get(ring.api, Authorization=f"Bearer {secret}", Origin="http://evil.example")[0] == 403
         for token in ("", "wrong"):
             with pytest.raises(Refused):
                 ring.socket(token=token)
@@ -131,7 +139,7 @@ def test_a_match_over_the_socket(board):
         friend.send(type="watch", room=room["room"])
         assert friend.hear("room")["driving"] is False
         friend.send(type="order", step=0, picks=[["column", "1"]])
-        assert "you look on" in friend.hear("refused")["message"]
+        assert "you are spectating" in friend.hear("refused")["message"]
         frame = socket.hear("frame")
         illegal = 0
         while frame["result"] is None:
@@ -150,20 +158,20 @@ def test_a_match_over_the_socket(board):
         assert end["result"] == frame["result"] and end["decisions"] > 3
         seen = [friend.hear("frame")["step"] for _ in range(frame["step"] + 1)]
         assert seen == list(range(frame["step"] + 1)) and friend.hear("end")["result"] == end["result"]
-    status, data, headers = board.get(f"/api/matches/{room['room']}/replay")
+    status, data, headers = board.get(f"{board.api}/matches/{room['room']}/replay")
     assert status == 200 and "attachment" in headers["content-disposition"]
-    told = json.loads(board.get("/api/frames?analyst=model:Stones", "POST", data)[1])
-    assert len(told["frames"]) == frame["step"] + 1 and told["frames"][-1]["scene"] == frame["scene"]
-    assert end["replay"] in [r["name"] for r in json.loads(board.get("/api/replays")[1])]
-    assert board.get(f"/api/replays/{end['replay']}")[1] == data
-    assert board.get("/api/replays/..%2f..%2fsecret")[0] == 404
+    replay = json.loads(board.get(f"{board.api}/frames?analyst=model:Stones", "POST", data)[1])
+    assert len(replay["frames"]) == frame["step"] + 1 and replay["frames"][-1]["scene"] == frame["scene"]
+    assert end["replay"] in [r["name"] for r in json.loads(board.get(f"{board.api}/replays")[1])]
+    assert board.get(f"{board.api}/replays/{end['replay']}")[1] == data
+    assert board.get(f"{board.api}/replays/..%2f..%2fsecret")[0] == 404
 
 
 def test_replays_that_are_none_are_refused_with_a_reason(board):
     for body in (b"", b"{}", b"[]", b"\xff\xfe", b'{"format": 9}', b"[" * 60_000, b'{"format":1,"game":"nh"}'):
-        status, answer, _ = board.get("/api/frames", "POST", body)
+        status, answer, _ = board.get(f"{board.api}/frames", "POST", body)
         assert status == 400 and json.loads(answer)["error"]
-    status, answer, _ = board.get("/api/frames", "POST", b"x" * ((4 << 20) + 1))
+    status, answer, _ = board.get(f"{board.api}/frames", "POST", b"x" * ((4 << 20) + 1))
     assert status == 413
 
 
@@ -330,4 +338,4 @@ def test_broken_frames_end_one_connection_and_no_other(board, seed):
         socket.close()
     except OSError:
         pass
-    assert board.get("/api/arena")[0] == 200
+    assert board.get(board.api)[0] == 200

@@ -21,7 +21,7 @@ def delays(ring, spectators):
     with ring.socket() as socket:
         socket.send(type="start", seats=["model:GeneralizedNh"] * 2, tick_ms=TICK_MS, paused=True)
         room = ring.arena.rooms[socket.hear("room")["room"]]
-        command = [sys.executable, str(Path(__file__).parent / "audience.py"), str(ring.port), room.id]
+        command = [sys.executable, str(Path(__file__).parent / "audience.py"), str(ring.port), ring.game, room.id]
         crowd = subprocess.Popen([*command, str(spectators), str(STEPS)], stdout=subprocess.PIPE, text=True)
         try:
             assert crowd.stdout.readline() == "ready\n"

@@ -12,9 +12,11 @@ from threading import Event, Thread
 import pytest
 
 from pvp_ml.web.arena import Arena, ArenaConfig
+from pvp_ml.web.arenas import Arenas
 from pvp_ml.web.guard import Guard, ServerConfig
 from pvp_ml.web.room import ABSENT_S
-from pvp_ml.web.server import Site, serve_until
+from pvp_ml.web.server import serve_until
+from pvp_ml.web.site import Site
 
 TOKEN = "correct horse battery staple"
 
@@ -26,32 +28,32 @@ def arena_of(clock=time.monotonic):
 @contextmanager
 def serving(**config):
     """The port of an arena of connect 4."""
-    told, ready, loop = {}, Event(), asyncio.new_event_loop()
+    running, ready, loop = {}, Event(), asyncio.new_event_loop()
 
     async def main():
-        told["stop"] = asyncio.Event()
+        running["stop"] = asyncio.Event()
         server = ServerConfig(**config)
-        site = told["site"] = Site(arena_of(), server)
+        site = running["site"] = Site.of(Arenas(Path.cwd(), time.monotonic))
 
         def on_ready(port):
-            told["port"] = port
+            running["port"] = port
             ready.set()
 
-        await serve_until(site, server, on_ready, told["stop"])
+        await serve_until(site, server, on_ready, running["stop"])
 
     thread = Thread(target=loop.run_until_complete, args=(main(),))
     thread.start()
-    assert ready.wait(20)
+    assert ready.wait(120)
     try:
-        yield told["port"], told["site"]
+        yield running["port"], running["site"]
     finally:
-        loop.call_soon_threadsafe(told["stop"].set)
-        thread.join(10)
+        loop.call_soon_threadsafe(running["stop"].set)
+        thread.join(120)
         loop.close()
 
 
 def get(port, path, **headers):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     connection.request("GET", path, headers=headers)
     status = connection.getresponse().status
     connection.close()
@@ -59,23 +61,23 @@ def get(port, path, **headers):
 
 
 def raw(port, head):
-    with socket.create_connection(("127.0.0.1", port), 10) as connection:
+    with socket.create_connection(("127.0.0.1", port), 120) as connection:
         connection.sendall(head)
         return connection.recv(200)
 
 
 def test_a_head_that_is_never_finished_is_ended():
     with serving(head_s=0.5) as (port, _):
-        with socket.create_connection(("127.0.0.1", port), 10) as silent:
+        with socket.create_connection(("127.0.0.1", port), 120) as silent:
             silent.sendall(b"GET / HTTP/1.1\r\nHost: localh")
             began = time.monotonic()
             assert ended(silent)
             assert time.monotonic() - began < 5.0
-        with socket.create_connection(("127.0.0.1", port), 10) as second:  # the second head of a connection, too
-            second.sendall(b"GET /api/arena HTTP/1.1\r\nHost: localhost\r\n\r\nGET /api")
+        with socket.create_connection(("127.0.0.1", port), 120) as second:  # the second head of a connection, too
+            second.sendall(b"GET /api/games/connect4 HTTP/1.1\r\nHost: localhost\r\n\r\nGET /api")
             while data := read(second):
                 assert data
-        assert get(port, "/api/arena") == 200
+        assert get(port, "/api/games/connect4") == 200
 
 
 def read(connection):
@@ -93,10 +95,10 @@ def test_half_heads_make_room_for_honest_pages():
     with serving(newcomers=20) as (port, _):
         held = []
         for _ in range(60):
-            connection = socket.create_connection(("127.0.0.1", port), 10)
+            connection = socket.create_connection(("127.0.0.1", port), 120)
             connection.sendall(b"GET / HTTP/1.1\r\nHost: localh")
             held.append(connection)
-        assert get(port, "/api/arena") == 200
+        assert get(port, "/api/games/connect4") == 200
         assert ended(held[0])
         for connection in held:
             connection.close()
@@ -116,7 +118,7 @@ def test_half_heads_make_room_for_honest_pages():
     ],
 )
 def test_odd_hosts_and_origins_have_a_status(headers, status, arena_port):
-    assert raw(arena_port, b"GET /api/arena HTTP/1.1\r\n" + headers + b"\r\n").split()[1] == status
+    assert raw(arena_port, b"GET /api/games/connect4 HTTP/1.1\r\n" + headers + b"\r\n").split()[1] == status
 
 
 @pytest.fixture(scope="module")
@@ -134,13 +136,13 @@ def test_a_share_link_is_good_for_looking_on_and_for_nothing_else():
     assert TOKEN not in key
     assert Guard(ServerConfig()).watch_key("room1") == ""
     with serving(token=TOKEN) as (port, site):
-        key = site._guard.watch_key("room1")
-        assert get(port, "/api/arena", Authorization=f"Bearer {key}") == 200
-        assert get(port, "/api/replays", Authorization=f"Bearer {key}") == 403
-        assert get(port, "/api/arena") == 403
+        key = site.arenas.watch_key("room1")
+        assert get(port, "/api/games/connect4", Authorization=f"Bearer {key}") == 200
+        assert get(port, "/api/games/connect4/replays", Authorization=f"Bearer {key}") == 403
+        assert get(port, "/api/games/connect4") == 403
 
 
-class Told:
+class Inbox:
     """A connection that remembers what it was sent."""
 
     def __init__(self):
@@ -156,16 +158,18 @@ def test_a_guest_looks_on_in_one_room_only():
     async def scene():
         arena = arena_of()
         arena.watch_key = lambda room: f"{room}.key"
-        host, guest = Told(), Told()
-        Page(arena, host).hear(json.dumps({"type": "start", "seats": ["bot:random", "bot:random"], "paused": True}))
+        host, guest = Inbox(), Inbox()
+        await Page(arena, host).hear(
+            json.dumps({"type": "start", "seats": ["bot:random", "bot:random"], "paused": True})
+        )
         facts = host.heard[0]
         assert facts["watch"] == f"{facts['room']}.key"
         page = Page(arena, guest, only_room=facts["room"])
-        page.hear(json.dumps({"type": "start", "seats": ["bot:random", "bot:random"]}))
+        await page.hear(json.dumps({"type": "start", "seats": ["bot:random", "bot:random"]}))
         assert guest.heard[-1]["type"] == "refused"
-        page.hear(json.dumps({"type": "watch", "room": "another"}))
+        await page.hear(json.dumps({"type": "watch", "room": "another"}))
         assert "looking on" in guest.heard[-1]["message"]
-        page.hear(json.dumps({"type": "watch", "room": facts["room"]}))
+        await page.hear(json.dumps({"type": "watch", "room": facts["room"]}))
         assert guest.heard[2]["type"] == "room"
         assert len(arena.rooms) == 1
         for room in list(arena.rooms.values()):

@@ -1,6 +1,6 @@
 """The command line. Each command is a short file of its own and is imported only when it is called.
 
-A mistake that the user can mend is one line on stderr and exit code 2; Ctrl-C is 130.
+A mistake that the user can fix prints one line to stderr and exits with 2; Ctrl-C exits with 130.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from cyclopts import App
 from cyclopts.exceptions import CycloptsError
 
 from pvp_ml import __version__
+from pvp_ml.cli.examples import EXAMPLES
 from pvp_ml.errors import UserError, visible
 from pvp_ml.run.threads import limit_threads
 
@@ -23,39 +24,41 @@ MISTAKE, INTERRUPTED = 2, 130
 COMMANDS = {
     "train": (
         "pvp_ml.cli.train:train",
-        "Train an agent, or go on with a run. Every setting is a flag: `pvp-ml config options`.",
+        "Train an agent, or resume a run. Every setting is a flag: `pvp-ml config options`.",
     ),
     "eval": ("pvp_ml.cli.evaluate:evaluate", "Play matches and report win rates with intervals."),
     "demo": ("pvp_ml.cli.demo:demo", "Two minutes of training, then a verdict: the best first command."),
-    "jobs": ("pvp_ml.cli.jobs:app", "List, follow and stop runs."),
-    "tensorboard": ("pvp_ml.cli.tensorboard:tensorboard", "Curves of all runs in the browser."),
-    "watch": ("pvp_ml.cli.watch:watch", "Play one match and tell it step by step."),
+    "jobs": ("pvp_ml.cli.runs.jobs:app", "List, follow and stop runs."),
+    "tensorboard": ("pvp_ml.cli.runs.tensorboard:tensorboard", "Curves of all runs in the browser."),
+    "watch": ("pvp_ml.cli.watch:watch", "Play one match and narrate it step by step."),
     "replay": ("pvp_ml.cli.watch:app", "Watch saved matches again."),
-    "league": ("pvp_ml.cli.league:app", "Members, ratings and results of a run's league; ratings among models."),
+    "league": ("pvp_ml.cli.runs.league:app", "Members, ratings and results of a run's league; ratings among models."),
     "exploit": ("pvp_ml.cli.exploit:exploit", "Train a best response to a model: how exploitable is it?"),
-    "compare": ("pvp_ml.cli.compare:compare", "Learning curves of several runs and seeds, as table and picture."),
-    "play": ("pvp_ml.cli.play.command:play", "Sit down at a game yourself."),
+    "compare": ("pvp_ml.cli.runs.compare:compare", "Learning curves of several runs and seeds, as table and picture."),
+    "sweep": ("pvp_ml.cli.sweep:sweep", "Search for good settings with many short runs."),
+    "play": ("pvp_ml.cli.play.command:play", "Play a game yourself."),
+    "ui": ("pvp_ml.cli.ui:ui", "The site in the browser: play, watch, follow runs, look at models."),
     "game": ("pvp_ml.cli.game:app", "List, show and check games."),
     "team": ("pvp_ml.cli.team:app", "Check and show teams for Pokémon battles."),
     "model": ("pvp_ml.cli.model:app", "List, inspect and verify model files."),
-    "bc": ("pvp_ml.cli.bc:app", "Record decisions and train a policy that decides alike."),
+    "bc": ("pvp_ml.cli.bc:app", "Record decisions and train a policy to imitate them."),
     "serve": ("pvp_ml.cli.serve:serve", "Answer other programs' requests for decisions."),
     "sim-server": ("pvp_ml.cli.sim_server:sim_server", "Serve OSRS fights to trainers that speak the old protocol."),
-    "obs": ("pvp_ml.cli.obs:app", "Look over a bot's log of observations."),
+    "obs": ("pvp_ml.cli.obs:app", "Check a bot's log of observations."),
     "config": ("pvp_ml.cli.config:app", "Show and compare configurations, list presets and flags."),
     "bench": ("pvp_ml.cli.bench.command:app", "Measure speed: the simulation alone, or the whole loop."),
-    "doctor": ("pvp_ml.cli.doctor:doctor", "Check this machine and say what to mend."),
+    "doctor": ("pvp_ml.cli.doctor:doctor", "Check this machine and suggest fixes."),
 }
 
 
-def build() -> App:
-    """The commands, none of them imported yet."""
+def build(command: str = "") -> App:
+    """The commands, none of them imported yet; help ends with examples of `command`."""
     app = App(
         name="pvp-ml",
         help="Train, evaluate and serve agents for player-versus-player games.",
         version=__version__,
         help_format="plaintext",  # Markdown would cost a fifth of the time that help takes
-        help_epilogue="Begin with: pvp-ml demo",
+        help_epilogue=EXAMPLES.get(command, "Begin with: pvp-ml demo"),
     )
     for name, (place, text) in COMMANDS.items():
         app.command(place, name=name, help=text)
@@ -72,7 +75,9 @@ def run(words: Sequence[str]) -> int:
     logging.getLogger("pvp_ml").setLevel(_log_level())
     try:
         _check_command(words)
-        result = build()(list(words), print_error=False, exit_on_error=False, result_action="return_value")
+        result = build(next(iter(words), ""))(
+            list(words), print_error=False, exit_on_error=False, result_action="return_value"
+        )
         sys.stdout.flush()
     except UserError as error:
         return _complain(str(error))
@@ -122,11 +127,21 @@ def train_script() -> None:
     sys.exit(run(["train", *sys.argv[1:]]))
 
 
+def train_job_script() -> None:
+    """`python -m pvp_ml.run_train_job …`: TensorBoard in the background, then `pvp-ml train …`."""
+    words = sys.argv[1:]
+    if not {"--no-tensorboard", "--help", "-h"} & set(words):
+        run(["tensorboard"])  # a run trains without it, too
+    sys.exit(run(["train", *words]))
+
+
 def eval_script() -> None:
     """`eval …`: the same as `pvp-ml eval …`; in most shells `eval` is a builtin, so use the long form."""
     sys.exit(run(["eval", *sys.argv[1:]]))
 
 
 def serve_script() -> None:
-    """`serve-api …`: the same as `pvp-ml serve …`."""
-    sys.exit(run(["serve", *sys.argv[1:]]))
+    """`serve-api …`: the same as `pvp-ml serve --protocol old …`."""
+    words = sys.argv[1:]
+    is_chosen = any(word.split("=")[0] == "--protocol" for word in words)
+    sys.exit(run(["serve", *([] if is_chosen else ["--protocol", "old"]), *words]))

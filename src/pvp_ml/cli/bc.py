@@ -10,7 +10,7 @@ from rich.console import Console
 
 from pvp_ml.errors import UserError, visible
 from pvp_ml.games import registry
-from pvp_ml.games.tooling import ImportOrder
+from pvp_ml.games.tooling import ImportRequest
 from pvp_ml.model.recording import Recording, join, parts_of, read_recording, write_recording
 from pvp_ml.run.config.schema import load_config
 from pvp_ml.spec import GameSpec
@@ -85,7 +85,7 @@ def import_(*battles: Path, out: Path = Path("recording.zip"), winners: bool = F
         game: whose matches they are, where more than one game can read some
     """
     read = registry.ability(lambda tools: tools.import_matches, "import of recorded matches", game)
-    found = read(ImportOrder(battles, winners, min_rating, format))
+    found = read(ImportRequest(battles, winners, min_rating, format))
     files = write_parts(out, found.recording, found.spec, "imported")
     console = Console()
     text = f"{len(found.recording):,} decisions of {found.matches} battles in {files}"
@@ -168,4 +168,50 @@ def train(*flags: Flags, recording: Annotated[list[Path], Parameter(consume_mult
     )
     for head, share in zip(spec.heads, report.head_agreement, strict=True):
         console.print(f"  {head.name}: {share:.1%}", highlight=False)
+    console.print(f"model: {out}", highlight=False)
+
+
+@app.command
+def coach(*flags: Flags, bot: str, out: Path, preset: str = "", rounds: int = 200, rows: int = 8192,
+          against: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None) -> None:  # fmt: skip
+    """Let a bot of the game teach a new policy while it plays: it learns what the bot would have done where it got to.
+
+    Ctrl-C ends it and keeps what was learned. Go on with `pvp-ml train --bc-model MODEL`.
+
+    Args:
+        bot: the coach, a bot of the game
+        out: the model file to write; it is written anew every ten rounds
+        preset: gives game and network; or --env.name and --network.… flags
+        rounds: rounds of playing and learning
+        rows: decisions played in a round
+        against: bots that the pupil meets in turn, besides itself; default: the coach
+    """
+    import torch
+
+    from pvp_ml.rl.policy.policy import Policy
+    from pvp_ml.run.coaching import CoachConfig, Round
+    from pvp_ml.run.coaching import coach as teach
+    from pvp_ml.run.teachers import clone_bundle
+
+    config = load_config(preset, list(flags), Path.cwd())
+    spec, seed = config.env.spec, config.run.seed
+    policy = Policy(config.network, spec.interface)
+    policy.initialise(torch.Generator().manual_seed(seed))
+    options = CoachConfig(bot=bot, opponents=tuple(against or [bot]), rounds=rounds, rows=rows)
+    console = Console()
+
+    def tell(done: Round) -> None:
+        text = f"round {done.number + 1} of {rounds}: {done.rows:,} decisions, same as the coach {done.agreement:.1%}, "
+        console.print(f"{text}loss {done.loss:.3f} nats", highlight=False)
+        if done.number % 10 == 9:
+            clone_bundle(out, spec, policy, seed)
+
+    game = config.env.type.build(config.env.settings, min(config.env.matches, 64))
+    try:
+        teach(game, policy, options, seed, tell)
+    except KeyboardInterrupt:
+        console.print("stopped early", highlight=False)
+    finally:
+        game.close()
+    clone_bundle(out, spec, policy, seed)
     console.print(f"model: {out}", highlight=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import App, Parameter
 from rich.console import Console
@@ -13,6 +13,7 @@ from pvp_ml.cli.options_page import default_text, page
 from pvp_ml.games import registry
 from pvp_ml.run.config.presets import list_presets
 from pvp_ml.run.config.schema import config_options, load_config
+from pvp_ml.run.desk.folder import flat
 
 app = App(name="config", help="Show and compare configurations, list presets and flags.")
 Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
@@ -37,7 +38,11 @@ def diff(first: str, second: str) -> int:
         second: another
     """
     sides = [flat(load_config(preset, (), Path.cwd()).to_data()) for preset in (first, second)]
-    keys = [key for key in {**sides[0], **sides[1]} if key != "run.name" and sides[0].get(key) != sides[1].get(key)]
+    keys = [
+        key
+        for key in {**sides[0], **sides[1]}
+        if key not in ("run.name", "run.preset") and sides[0].get(key) != sides[1].get(key)
+    ]
     table = Table("setting", first, second)
     for key in keys:
         table.add_row(key, *(str(side.get(key, "–")) for side in sides))
@@ -77,15 +82,3 @@ def options(*, game: str = registry.DEFAULT_GAME, markdown: bool = False) -> Non
             f"[bold]{option.flag}[/]{also}  {option.kind}{f', default {default}' if default else ''}", markup=True
         )
         console.print(f"    {option.doc}", style="dim")
-
-
-def flat(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """{"ppo.gamma": 0.99, …}; a schedule counts as one value."""
-    found: dict[str, Any] = {}
-    for key, value in data.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, dict) and "type" not in value:
-            found |= flat(value, f"{name}.")
-        else:
-            found[name] = value
-    return found

@@ -65,7 +65,7 @@ def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0, game: str 
         (f"pvp-ml play {game} --against {model}", "play it yourself in the browser"),
         (
             f"pvp-ml train --preset {plan.longer or plan.preset} --name mine",
-            "longer; Ctrl-C saves, again goes on",
+            "train longer; Ctrl-C saves, rerun to resume",
         ),
         ("pvp-ml game list", "what else can be played"),
     ):
@@ -78,16 +78,16 @@ def beginnings(config: Config, untrained: Bundle, trained: Bundle) -> list[Evalu
     kind, spec, matches = config.env.type, config.env.spec, config.eval.matches
     before = Contestant.of_bundle(BEGINNER, untrained)
     opponent = find_contestant(config.eval.opponents[0], spec, Path.cwd())
-    told = []
+    results = []
     for first, second in ((Contestant.of_bundle(config.run.name, trained), before), (before, opponent)):
         game = kind.build(config.env.settings, min(128, matches))
-        told.append(evaluate(game, first, second, matches))
+        results.append(evaluate(game, first, second, matches))
         game.close()
-    return told
+    return results
 
 
 def show_match(game: str, model: Path, rival: str, console: Console) -> None:
-    """The beginning and the end of one match against the rival, told step by step."""
+    """The beginning and the end of one match against the rival, step by step."""
     from pvp_ml.cli.watch import one_match
 
     lines = list(one_match(game, str(model), rival, seed=1))
@@ -100,7 +100,7 @@ def show_match(game: str, model: Path, rival: str, console: Console) -> None:
 
 def configuration(working_directory: Path, preset: str, seconds: float) -> Config:
     """The demo's preset under a name that is still free, limited by time alone."""
-    taken = working_directory / "experiments"
+    taken = working_directory / load_config(preset, [], working_directory).run.directory
     names = ("demo", *(f"demo-{i}" for i in range(2, MAX_DEMOS)))
     name = next(name for name in names if not (taken / name).exists())
     flags = ["--run.name", name, "--run.max-seconds", str(seconds), "--run.total-steps", "0"]

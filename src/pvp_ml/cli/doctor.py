@@ -1,4 +1,4 @@
-"""`pvp-ml doctor`: is this machine fit for it, and what to mend if not."""
+"""`pvp-ml doctor`: check this machine and suggest fixes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from pvp_ml.run.threads import threads
 SIGNS = {"ok": "[green]✓[/]", "note": "[yellow]·[/]", "bad": "[red]✗[/]"}
 MIN_FREE_GB = 2.0
 PORTS = (
-    (6006, "TensorBoard", "the next free one is taken by itself, or choose with `pvp-ml tensorboard --port`"),
+    (6006, "TensorBoard", "the next free one is used, or choose with `pvp-ml tensorboard --port`"),
     (9999, "pvp-ml serve", "choose another with `pvp-ml serve --port`"),
     (7070, "pvp-ml sim-server", "choose another with `pvp-ml sim-server --port`"),
 )
 
 
 def doctor() -> int:
-    """Check this machine and say what to mend; exit code 1 when something must be mended."""
+    """Check this machine and suggest fixes; exit code 1 when something must be fixed."""
     findings = [finding for check in CHECKS for finding in check()]
     console = Console(highlight=False, soft_wrap=True)
     for finding in findings:

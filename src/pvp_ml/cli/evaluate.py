@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 from rich import box
+from rich import progress as bars
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from pvp_ml import data_files, players
@@ -20,9 +21,11 @@ from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.model.bundle import read_metadata
 from pvp_ml.run.config.flags import options_of, read_flags
 from pvp_ml.run.config.validate import read_settings
+from pvp_ml.selfplay.dial import read_dial
 from pvp_ml.selfplay.evaluate import Contestant, find_contestant
 from pvp_ml.selfplay.evaluate import evaluate as play
 from pvp_ml.selfplay.tally import TABLE_HEADER, Evaluation
+from pvp_ml.selfplay.tournament import reference_rating
 from pvp_ml.serve.remote_player import PREFIX, RemotePlayer
 from pvp_ml.spec import GameSpec
 
@@ -32,17 +35,19 @@ Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """How the results are told.
+    """How the results are shown.
 
     Attributes:
         json: print one JSON object per opponent and nothing else
         actions: also tell how often each choice was taken, and the game's signals
         plot: draw the scores with their intervals into this file (.png, .svg, .pdf)
+        ladder: meet every rung of the game's ladder of bots and fit a rating to it (Bradley–Terry, 95 % interval)
     """
 
     json: Annotated[bool, Parameter(negative="")] = False
     actions: Annotated[bool, Parameter(negative="")] = False
     plot: Path | None = None
+    ladder: Annotated[bool, Parameter(negative="")] = False
 
 
 _PLAIN = Output()
@@ -77,10 +82,13 @@ def evaluate(
     kind = registry.find(game or game_of(model, here))
     settings = game_settings(kind, flags)
     spec = kind.spec(settings)
-    first = contestant(model, spec, here, greedy)
-    names = against or ["random", *(bot for bot in spec.bots if bot != "random")]
+    first = contestant(model, kind, spec, greedy)
+    ladder = dict(kind.presentation.ladder) if output.ladder else {}
+    if output.ladder and not ladder:
+        raise UserError(f"'{kind.name}' has no ladder", "rate players against each other with `pvp-ml league rate`")
+    names = against or list(ladder) or ["random", *(bot for bot in spec.bots if bot != "random")]
     names = [spec.bots[0] if name == "baseline" and spec.bots else name for name in names]  # as old commands call it
-    rivals = [contestant(name, spec, here, greedy) for name in names]
+    rivals = [contestant(name, kind, spec, greedy) for name in names]
     results = []
     for rival in rivals:
         result = _play(kind, settings, (first, rival), matches, seed, scenario or [], quiet=output.json)
@@ -89,23 +97,31 @@ def evaluate(
             print(json.dumps(result.to_json()))
         else:
             show(result, output.actions)
+    if ladder:
+        show_rating({result.second: result for result in results}, ladder, output.json)
     if output.plot is not None:
         draw(output.plot, results)
 
 
-def contestant(name: str, spec: GameSpec, working_directory: Path, greedy: bool) -> Contestant:
+def contestant(name: str, kind: GameType, spec: GameSpec, greedy: bool) -> Contestant:
     """Whoever the name means; an address means a player behind a server."""
     if name.startswith(PREFIX):
         return Contestant(name, make=lambda asked: RemotePlayer(name, asked, greedy))
-    return find_contestant(name, spec, working_directory, greedy)
+    for player in kind.tooling.served_players:
+        if name == player.name:
+            return Contestant(name, make=player.make)
+    return find_contestant(name, spec, Path.cwd(), greedy)
 
 
 def game_of(model: str, working_directory: Path) -> str:
-    """The game that a model file says it plays."""
+    """The game that a model file says it plays; its name may end with a dial."""
+    model, _ = read_dial(model)
     path = data_files.find("models", model.removeprefix("model:"), (".zip",), working_directory)
     if path is not None:
         return read_metadata(path)[0].game
     if model in players.names():
+        if len(games := players.find(model).games) == 1:
+            return games[0]
         raise UserError(f"'{model}' plays any game", "say which with --game connect4")
     raise UserError(
         f"there is no model '{model}'",
@@ -151,24 +167,35 @@ def show(result: Evaluation, with_actions: bool = False) -> None:
         _show_actions(result)
 
 
+def show_rating(results: dict[str, Evaluation], ladder: Mapping[str, float], as_json: bool) -> None:
+    """The rating fitted to the rungs that were met, beside theirs."""
+    met = {name: rating for name, rating in ladder.items() if name in results}
+    fitted = reference_rating(results, met)
+    if as_json:
+        print(json.dumps({"rating": fitted.rating, "low": fitted.low, "high": fitted.high, "ladder": met}))
+        return
+    rungs = ", ".join(f"{name} {rating:.0f}" for name, rating in met.items())
+    print(f"rating {fitted.rating:.0f} ({fitted.low:.0f} to {fitted.high:.0f}); rungs: {rungs}")
+
+
 def _show_figures(result: Evaluation) -> None:
     """Figures of both sides, and of the first in each scenario where there are several."""
-    labels = [label for label in result.told if label != result.total.label]
+    labels = [label for label in result.figure_values if label != result.total.label]
     apart = labels if len(labels) > 1 else []
     table = Table("", result.first, result.second, *apart, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for figure in result.figures:
-        data_files = [(result.total.label, 0), (result.total.label, 1), *((label, 0) for label in apart)]
-        told = [_figure(result, label, side, figure.name) for label, side in data_files]
-        table.add_row(f"{figure.name} {figure.unit}".replace("_", " "), *told)
+        columns = [(result.total.label, 0), (result.total.label, 1), *((label, 0) for label in apart)]
+        cells = [_figure(result, label, side, figure.name) for label, side in columns]
+        table.add_row(f"{figure.name} {figure.unit}".replace("_", " "), *cells)
     Console().print(table)
 
 
 def _figure(result: Evaluation, label: str, side: int, name: str) -> str:
     """A figure and half of its 95 % interval."""
-    value = result.told[label][side].get(name)
+    value = result.figure_values[label][side].get(name)
     if value is None:
         return "–"
-    within = result.told_within[label][side].get(name) if result.told_within else None
+    within = result.figure_intervals[label][side].get(name) if result.figure_intervals else None
     return f"{value:.3g}" + (f" ± {(within[1] - within[0]) / 2:.2g}" if within else "")
 
 
@@ -187,7 +214,7 @@ def _show_actions(result: Evaluation) -> None:
 
 def draw(path: Path, results: list[Evaluation]) -> None:
     """All scores and their intervals, opponent by opponent."""
-    from pvp_ml.cli.plots import scores
+    from pvp_ml.cli.runs.plots import scores
 
     lines = []
     for result in results:
@@ -206,7 +233,7 @@ def _play(
 ) -> Evaluation:
     game = kind.build(settings, max(1, min(matches, 8 if kind.runs_elsewhere(settings) else 256)))
     try:
-        with Progress(console=Console(stderr=True), transient=True, disable=quiet) as bar:
+        with bars.Progress(console=Console(stderr=True), transient=True, disable=quiet) as bar:
             task = bar.add_task(f"{sides[0].name} against {sides[1].name}", total=matches)
             return play(
                 game,

@@ -21,18 +21,24 @@ from pvp_ml.run.config.yaml_text import read_yaml
 from pvp_ml.run.tracking.live_view import count
 
 app = App(name="model", help="List, inspect, verify and export model files.")
+TICK_SKIP = 8
+app.command("pvp_ml.cli.calibrate:calibrate", name="calibrate")
 AsJson = Annotated[bool, Parameter(name="--json", negative="")]
 
 
 @app.command(name="list")
-def list_(*, as_json: AsJson = False) -> None:
-    """List the models of this folder, of the user and of the package, and those of the runs in `experiments/`.
+def list_(
+    *, directory: Annotated[str, Parameter(name=("--directory", "--experiments-dir"))] = data_files.RUNS,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """List the models of this folder, of the user and of the package, and those of the runs.
 
     Args:
+        directory: where runs are kept
         as_json: print one JSON object per model
     """
     table = Table("model", "game", "steps", "best result", "file")
-    for name, path in found(Path.cwd()):
+    for name, path in data_files.models(Path.cwd(), directory):
         try:
             facts = read_metadata(path)[0]
         except UserError as error:
@@ -112,7 +118,8 @@ def import_(old: Path, *, to: Path | None = None) -> None:
 
 @app.command
 def export(
-    model: str, *, onnx: Path | None = None, torch: Path | None = None, rlbot: Path | None = None, tick_skip: int = 8,
+    model: str, *, onnx: Path | None = None, torch: Path | None = None, rlbot: Path | None = None,
+    tick_skip: int = TICK_SKIP,
     timeout_s: float = 0.0,
 ) -> None:  # fmt: skip
     """Write a model in another program's format, or as a bot for RLBot v5.
@@ -131,6 +138,8 @@ def export(
     """
     if onnx is None and torch is None and rlbot is None:
         raise UserError("no format is chosen", "give --onnx FILE, --torch FILE or --rlbot FOLDER")
+    if rlbot is None and (tick_skip != TICK_SKIP or timeout_s):
+        raise UserError("--tick-skip and --timeout-s are for RLBot folders", "give --rlbot FOLDER, or leave them out")
     path = find(model)
     if rlbot is not None:
         if not 1 <= tick_skip <= 60:
@@ -167,17 +176,10 @@ def _trained_timeout_s(path: Path) -> float:
 
 def find(model: str) -> Path:
     """The file of a model, by name or path; a run's name stands for its newest model."""
-    path = data_files.find("models", model, (".zip",), Path.cwd()) or dict(found(Path.cwd())).get(model)
+    path = data_files.find("models", model, (".zip",), Path.cwd()) or dict(data_files.models(Path.cwd())).get(model)
     if path is None:
         raise UserError(f"there is no model '{model}'", "`pvp-ml model list` shows what there is")
     return path
-
-
-def found(working_directory: Path) -> Iterator[tuple[str, Path]]:
-    """(name, file) of every model, runs included."""
-    yield from data_files.listed("models", (".zip",), working_directory)
-    for path in sorted((working_directory / "experiments").glob("*/model.zip")):
-        yield path.parent.name, path
 
 
 def facts_of(bundle: Bundle) -> Iterator[tuple[str, str]]:

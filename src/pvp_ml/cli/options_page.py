@@ -25,7 +25,7 @@ comes out. Switches are written `--flag`, `--no-flag` or `--flag true`; lists an
 
 SCHEDULES = """## Schedules
 
-Where the value is a *schedule*, a plain number is constant, and a mapping changes while the run goes on. Dashes and
+Where the value is a *schedule*, a plain number is constant, and a mapping changes over the run. Dashes and
 underscores mean the same. `clock` is `rollouts` (default), `steps` (of the environment) or `run` (0 at the start, 1 at
 `run.total_steps`); expressions read it as `t`, and also `steps` and `rollouts`.
 

@@ -46,6 +46,8 @@ class ServeOptions:
         idle_timeout: seconds without a message after which a connection is closed; 0 = never
         reload_seconds: how often changed files are looked for; 0 = never
         float_values: answer `values` as one number, as old servers did, not as a list
+        protocol: old = a request that cannot be answered ends its connection, and only the log says why; clients of the
+            old API know no field `error` (the command serve-api chooses it)
         seed: of the sampled actions; default: a secret one
         engine: what computes the networks; auto measures what is installed and takes the fastest for each batch size
         device: cpu, or a device of torch such as cuda
@@ -65,6 +67,7 @@ class ServeOptions:
     idle_timeout: float = 60.0
     reload_seconds: float = 2.0
     float_values: bool = False
+    protocol: Literal["current", "old"] = "current"
     seed: int | None = None
     engine: EngineName = "auto"
     device: str = "cpu"
@@ -106,6 +109,7 @@ def to_config(options: ServeOptions) -> ServeConfig:
         token=read_token(options.token_file),
         origins=frozenset(options.allow_origin),
         float_values=options.float_values,
+        closes_on_error=options.protocol == "old",
         reload_s=options.reload_seconds,
         seed=secrets.randbits(63) if options.seed is None else options.seed,
         runtimes=runtimes(options.engine, options.device),

@@ -1,4 +1,4 @@
-"""`pvp-ml train`: start a run, or go on with it."""
+"""`pvp-ml train`: start a run, or resume it."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def train(
     *flags: Flags, preset: Preset = "", seeds: int = 1, detach: bool = False, resume: Resume = "", milestone: str = "",
     warm_start: WarmStart = "", bc_model: str = "",
 ) -> int:  # fmt: skip
-    """Train an agent, or go on with a run of the same name.
+    """Train an agent, or resume the run of the same name.
 
     `train cleanup --name X` stops that run (`--name all`: every run), `train show` lists them, `train tensorboard`
     starts TensorBoard.
 
     Every setting is a flag: --name x --learning-rate 3e-4 --num-envs 256 --total-timesteps 1e7. `pvp-ml config options`
-    lists all of them, `pvp-ml config show --preset NAME` prints what a run would use. Ctrl-C saves and leaves; the same
-    command goes on.
+    lists all of them, `pvp-ml config show --preset NAME` prints what a run would use. Ctrl-C saves and quits; rerun to
+    resume.
 
     Args:
         preset: a preset's name or file (`pvp-ml config list`), or a training.yaml of the old Rocket League trainer;
@@ -106,14 +106,14 @@ def train_detached(config: Config, words: Sequence[str]) -> int:
     job = start_detached(store, words)
     print(f"run '{job.name}' trains on its own; look: pvp-ml jobs logs {job.name} · stop: pvp-ml jobs stop {job.name}")
     if config.tracking.tensorboard and importlib.util.find_spec("tensorboard") is not None:
-        from pvp_ml.cli.tensorboard import tensorboard
+        from pvp_ml.cli.runs.tensorboard import tensorboard
 
         tensorboard(logdir=config.tracking.tensorboard_directory)
     return 0
 
 
 def _cleanup(flags: Sequence[str]) -> int:
-    from pvp_ml.cli.jobs import app
+    from pvp_ml.cli.runs.jobs import app
 
     words = [word for word in flags if word != "--name"]
     if "--name" not in flags or not words:
@@ -123,17 +123,16 @@ def _cleanup(flags: Sequence[str]) -> int:
 
 
 def _show(flags: Sequence[str]) -> int:
-    from pvp_ml.cli.jobs import app
+    from pvp_ml.cli.runs.jobs import app
 
     app(["list", *flags], exit_on_error=False, print_error=False, result_action="return_value")
     return 0
 
 
 def _tensorboard(flags: Sequence[str]) -> int:
-    from pvp_ml.cli.tensorboard import tensorboard
+    from pvp_ml.cli import run
 
-    tensorboard()
-    return 0
+    return run(["tensorboard", *flags])
 
 
 ACTIONS: dict[str, Callable[[Sequence[str]], int]] = {
@@ -141,7 +140,7 @@ ACTIONS: dict[str, Callable[[Sequence[str]], int]] = {
     "show": _show,
     "tensorboard": _tensorboard,
 }
-"""What the ancestor's `train` did besides training."""
+"""What the original's `train` did besides training."""
 
 
 def train_one(config: Config, start: Start) -> int:
@@ -152,9 +151,8 @@ def train_one(config: Config, start: Start) -> int:
     console = Console()
     with ending_on_sigterm(), open_run(config, console, start) as run:
         if not run.has_more():
-            print(
-                f"run '{config.run.name}' has its {run.progress.steps:,} steps; go on with a larger --total-timesteps"
-            )
+            done = f"run '{config.run.name}' has its {run.progress.steps:,} steps"
+            print(f"{done}; give a larger --total-timesteps to train on")
             return 0
         loop(run)
         reports = [] if run.is_stopping else final_evaluation(run)
@@ -163,7 +161,7 @@ def train_one(config: Config, start: Start) -> int:
     for line in results(reports):
         console.print(line, highlight=False)
     if run.is_stopping:
-        console.print(f"saved at {run.progress.steps:,} steps; the same command goes on", highlight=False)
+        console.print(f"saved at {run.progress.steps:,} steps; rerun to resume", highlight=False)
         return INTERRUPTED
     console.print(f"model: {where}\nmeasure it: pvp-ml eval --model {where}", highlight=False, soft_wrap=True)
     return 0

@@ -1,4 +1,4 @@
-"""`pvp-ml watch` and `pvp-ml replay show`: one match, told step by step."""
+"""`pvp-ml watch` and `pvp-ml replay show`: one match, step by step."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
 from cyclopts import App, Parameter
 
+from pvp_ml import players
 from pvp_ml.chance import scramble
 from pvp_ml.cli.evaluate import game_settings
 from pvp_ml.errors import UserError, visible
@@ -18,6 +20,7 @@ from pvp_ml.games.play import Table
 from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.games.replay import Replay, narrate, play, read_replay, write_replay
 from pvp_ml.match import Bot, External, IntArray, MatchPlan, StepBuffers, VecGame
+from pvp_ml.model.bundle import model_name
 from pvp_ml.selfplay.evaluate import Contestant, find_contestant
 from pvp_ml.spec import GameSpec
 
@@ -27,7 +30,7 @@ Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 
 def watch(
     game: str, *flags: Flags, model: str = "", against: str = "", scenario: str = "", seed: int = 0, save: str = "",
-    delay_ms: int = 0,
+    delay_ms: int = 0, browser: bool = False,
 ) -> None:  # fmt: skip
     """Play one match and tell it step by step. The game's own settings are flags too, such as --set mode=2v2.
 
@@ -39,8 +42,12 @@ def watch(
         seed: the same seed gives the same match
         save: also write the match to this file, for `pvp-ml replay show`
         delay_ms: wait between steps, to follow it with the eye
+        browser: on the game's page instead of in words, with the game's default settings
     """
     kind = registry.find(game)
+    if browser:
+        watch_on_page(kind, model, against, seed)
+        return
     settings = game_settings(kind, flags)
     spec = kind.spec(settings)
     if kind.presentation.watch is not None:
@@ -51,7 +58,7 @@ def watch(
     sides = [find_contestant(name, spec, Path.cwd()) for name in names]
     plan = _plan(spec, sides, scenario, seed)
     recorded: list[IntArray] = []
-    for line in _told(kind, settings, plan, sides, recorded):
+    for line in _narration(kind, settings, plan, sides, recorded):
         print(visible(line), flush=True)
         time.sleep(delay_ms / 1000.0)
     if save:
@@ -60,13 +67,33 @@ def watch(
         print(f"saved: {save} (pvp-ml replay show {save})")
 
 
+def watch_on_page(kind: GameType, model: str, against: str, seed: int) -> None:
+    """The match on the site, which is served until Ctrl-C."""
+    from pvp_ml.cli.ui import Where, open_site
+    from pvp_ml.web.arena import home_folder
+
+    spec = kind.spec(kind.config())
+    rival = spec.bots[0] if spec.bots else "random"
+    seats = [quote(seat_id(name, spec), safe="") for name in (model or "random", against or rival)]
+    where = Where(folder=home_folder())
+    open_site(where, f"/play/{quote(kind.name, safe='')}", fragment=f"start={','.join(seats)}&seed={seed}&")
+
+
+def seat_id(name: str, spec: GameSpec) -> str:
+    """What the page calls that player."""
+    if name.partition(":")[0] in ("bot", "player", "model"):
+        return name
+    kind = "bot" if name in spec.bots else "player" if name in players.names() else "model"
+    return f"{kind}:{model_name(Path(name)) if kind == 'model' else name}"
+
+
 def one_match(game: str, first: str, second: str, seed: int) -> Iterator[str]:
     """One match with the game's default settings, in lines for people."""
     kind = registry.find(game)
     settings = kind.config()
     spec = kind.spec(settings)
     sides = [find_contestant(name, spec, Path.cwd()) for name in (first, second)]
-    return _told(kind, settings, _plan(spec, sides, "", seed), sides, [])
+    return _narration(kind, settings, _plan(spec, sides, "", seed), sides, [])
 
 
 def _plan(spec: GameSpec, sides: list[Contestant], scenario: str, seed: int) -> MatchPlan:
@@ -75,7 +102,7 @@ def _plan(spec: GameSpec, sides: list[Contestant], scenario: str, seed: int) -> 
     return MatchPlan(0, scramble(seed, 0), lineup, scenario or spec.scenarios[0].name)
 
 
-def _told(
+def _narration(
     kind: GameType, settings: GameConfig, plan: MatchPlan, sides: list[Contestant], recorded: list[IntArray]
 ) -> Iterator[str]:
     game = in_step(kind.build(settings, 1))

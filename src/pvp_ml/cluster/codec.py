@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from pvp_ml.cluster.orders import Delivery, Errand, Facts, Order, Side
+from pvp_ml.cluster.messages import Delivery, EvalTask, Facts, RolloutRequest, Side
 from pvp_ml.match import Bot, External, Live, MatchPlan, Member, Scripted
 from pvp_ml.rl.loss import LossWeights
 from pvp_ml.rl.normalize import Moments
@@ -28,7 +28,7 @@ _CLASSES = {
     cls.__name__: cls
     for cls in (
         Bot, External, Live, MatchPlan, Member, Scripted, Moments, LossWeights, Progress, Report, Split, Outcome,
-        LineupMix, RowStats, Order, Delivery, Facts, Errand, Side, Evaluation, Tally, Signal,
+        LineupMix, RowStats, RolloutRequest, Delivery, Facts, EvalTask, Side, Evaluation, Tally, Signal,
         ReturnTerms,
     )
 }  # fmt: skip

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from pvp_ml import data_files, players
 from pvp_ml.cluster.codec import decode, encode
-from pvp_ml.cluster.orders import Errand, Side
+from pvp_ml.cluster.messages import EvalTask, Side
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.registry import GameConfig, GameType
@@ -23,13 +23,13 @@ from pvp_ml.spec import GameSpec
 
 
 class TaskRunner(Protocol):
-    """Whatever does errands: a cluster."""
+    """Whatever does tasks: a cluster."""
 
     def put(self, arrays: Sequence[npt.NDArray[Any]]) -> Any:
-        """Something that all errands of a call may read; sent once."""
+        """Something that all tasks of a call may read; sent once."""
 
-    def run(self, errands: Sequence[bytes], bundles: Sequence[Any]) -> Iterator[bytes]:
-        """`run_errand` of each, anywhere; answers in order."""
+    def run(self, tasks: Sequence[bytes], bundles: Sequence[Any]) -> Iterator[bytes]:
+        """`run_eval_task` of each, anywhere; answers in order."""
 
 
 class EvalQueue:
@@ -41,7 +41,7 @@ class EvalQueue:
         self._spec = game.spec(settings)
         self._here = working_directory
         self._bundles: list[bytes] = []
-        self._errands: list[bytes] = []
+        self._tasks: list[bytes] = []
 
     def side(self, name: str, greedy: bool = False) -> Side:
         """A bot, a scripted player or a model file, by the name that people use for it."""
@@ -61,27 +61,27 @@ class EvalQueue:
 
     def add(self, first: Side, second: Side, matches: int, seed: int, scenarios: tuple[str, ...] = ()) -> None:
         """One evaluation more."""
-        self._errands.append(encode(Errand(self._game.name, self._settings, first, second, matches, seed, scenarios)))
+        self._tasks.append(encode(EvalTask(self._game.name, self._settings, first, second, matches, seed, scenarios)))
 
-    def play(self, force: TaskRunner) -> Iterator[Evaluation]:
+    def play(self, runner: TaskRunner) -> Iterator[Evaluation]:
         """Reports in the order in which they were added."""
-        handles = [force.put([np.frombuffer(bundle, np.uint8)]) for bundle in self._bundles]
-        for answer in force.run(self._errands, handles):
+        handles = [runner.put([np.frombuffer(bundle, np.uint8)]) for bundle in self._bundles]
+        for answer in runner.run(self._tasks, handles):
             is_good, value = decode(answer)
             if not is_good:
                 raise UserError(f"an evaluation failed: {value}")
             yield value
 
 
-def run_errand(message: bytes, bundles: Sequence[bytes]) -> bytes:
+def run_eval_task(message: bytes, bundles: Sequence[bytes]) -> bytes:
     """Play it here; an encoded [True, Evaluation] or [False, why]."""
     try:
-        errand: Errand = decode(message)
-        kind = registry.find(errand.game)
-        game = kind.build(kind.config(**errand.game_config), min(errand.matches, ROWS))
+        task: EvalTask = decode(message)
+        kind = registry.find(task.game)
+        game = kind.build(kind.config(**task.game_config), min(task.matches, ROWS))
         try:
-            sides = [_contestant(side, game.spec, bundles) for side in (errand.first, errand.second)]
-            return encode([True, evaluate(game, sides[0], sides[1], errand.matches, errand.seed, errand.scenarios)])
+            sides = [_contestant(side, game.spec, bundles) for side in (task.first, task.second)]
+            return encode([True, evaluate(game, sides[0], sides[1], task.matches, task.seed, task.scenarios)])
         finally:
             game.close()
     except UserError as error:

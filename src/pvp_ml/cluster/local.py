@@ -1,7 +1,7 @@
 """Shards on this machine: the first in the trainer's own process, the others in processes beside it.
 
 Every call goes to all shards at once and returns when the last has answered; a shard that dies or stays silent past the
-deadline is reported as lost, and `replace` starts a new one. Start method spawn everywhere.
+deadline is reported as lost, and `replace` starts a new one. They are spawned, not forked, on every platform.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
+import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -40,21 +42,39 @@ from pvp_ml.selfplay.members import MemberFolder
 from pvp_ml.selfplay.plans import LineupMix
 from pvp_ml.selfplay.shard import Shard
 
+CONTEXT: SpawnContext = multiprocessing.get_context("spawn")
 START_TIMEOUT_S = 120.0
 ANSWER_TIMEOUT_S = 120.0
+
+
+@contextlib.contextmanager
+def _hidden_script() -> Iterator[None]:
+    """Spawned processes run the main script again, which a script without `if __name__ == "__main__"` must not suffer.
+
+    A shard needs nothing of it, so it is hidden while the process starts.
+    """
+    main = sys.modules["__main__"]
+    hidden: dict[str, object] = {
+        name: main.__dict__.pop(name) for name in ("__file__", "__spec__") if name in main.__dict__
+    }
+    main.__spec__ = None
+    try:
+        yield
+    finally:
+        main.__dict__.update(hidden)
 
 
 class _Worker:
     """A process that holds one shard."""
 
     def __init__(self, rank: int, blueprint: str, segment: str, mix: bytes, members: str) -> None:
-        context = multiprocessing.get_context("spawn")
         self.rank = rank
-        self.pipe, theirs = context.Pipe()
-        self.process: BaseProcess = context.Process(
+        self.pipe, theirs = CONTEXT.Pipe()
+        self.process: BaseProcess = CONTEXT.Process(
             target=worker_main, args=(rank, blueprint, segment, mix, members, theirs), daemon=True, name=f"shard-{rank}"
         )
-        self.process.start()
+        with _hidden_script():
+            self.process.start()
         theirs.close()
 
     def send(self, method: str, args: Sequence[Any]) -> None:

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy.typing as npt
 
-from pvp_ml.cluster.eval_queue import run_errand
+from pvp_ml.cluster.eval_queue import run_eval_task
 from pvp_ml.cluster.roster import Ticket, WorkerLostError
-from pvp_ml.cluster.worker import Answer, Handle, RolloutWorker
+from pvp_ml.cluster.worker import Handle, RolloutWorker, WorkerReply
 from pvp_ml.errors import UserError
 
 REACH_TIMEOUT_S = 5.0
@@ -127,7 +127,7 @@ def explain(address: str, error: Exception) -> UserError:
 
 
 class RayCluster:
-    """A connection: rollout workers as actors, errands as tasks."""
+    """A connection: rollout workers as actors, tasks as tasks."""
 
     def __init__(self, ray: ModuleType, is_ours: bool) -> None:
         self._ray = ray
@@ -164,10 +164,10 @@ class RayCluster:
             done, _ = self._ray.wait(list(tickets), num_returns=len(tickets), timeout=0)
         return list(done)
 
-    def take(self, ticket: Ticket) -> Answer:
+    def take(self, ticket: Ticket) -> WorkerReply:
         """The answer; a worker, node or object that is gone is a WorkerLostError."""
         try:
-            answer: Answer = self._ray.get(ticket)
+            answer: WorkerReply = self._ray.get(ticket)
         except self._ray.exceptions.RayTaskError as error:
             raise UserError(f"a worker failed: {' '.join(str(error).split())[-300:]}") from None
         except self._ray.exceptions.RayError as error:
@@ -178,14 +178,14 @@ class RayCluster:
             raise WorkerLostError(f"was lost ({type(error).__name__})") from None
         return answer
 
-    def run(self, errands: Sequence[bytes], bundles: Sequence[Handle]) -> Iterator[bytes]:
-        """Do errands as tasks, several at once; answers in their order. One whose node dies is done again."""
+    def run(self, tasks: Sequence[bytes], bundles: Sequence[Handle]) -> Iterator[bytes]:
+        """Run the tasks, several at once; answers in their order. One whose node dies is done again."""
         cpus = (
             0 if self._actors else 1
         )  # workers hold their CPUs for the whole run; tasks beside them must not wait for one
-        task = self._ray.remote(num_cpus=cpus, max_retries=3, scheduling_strategy="SPREAD")(_errand)
+        remote = self._ray.remote(num_cpus=cpus, max_retries=3, scheduling_strategy="SPREAD")(_eval_task)
         shared = [handle[0] for handle in bundles]
-        pending = [task.remote(errand, shared) for errand in errands]
+        pending = [remote.remote(task, shared) for task in tasks]
         try:
             for ticket in pending:
                 yield self._ray.get(ticket)
@@ -211,8 +211,8 @@ class RayWorker(RolloutWorker):
         super().__init__(rank, blueprint, mix, lambda handle: ray.get(handle[0]), ray.__version__)
 
 
-def _errand(message: bytes, bundles: list[Any]) -> bytes:
+def _eval_task(message: bytes, bundles: list[Any]) -> bytes:
     """A task's body; the bundles are fetched here, each once per node."""
     import ray
 
-    return run_errand(message, [arrays[0].tobytes() for arrays in ray.get(bundles)])
+    return run_eval_task(message, [arrays[0].tobytes() for arrays in ray.get(bundles)])

@@ -22,11 +22,11 @@ from pvp_ml.cluster.blueprint import Blueprint
 from pvp_ml.cluster.codec import encode
 from pvp_ml.cluster.eval_queue import TaskRunner
 from pvp_ml.cluster.memory import TraineeMemory, fill_statistics, lay_out, memory_bytes
-from pvp_ml.cluster.orders import Facts, Order, hash_of, members_of, unpack_rollout, weight_arrays
+from pvp_ml.cluster.messages import Facts, RolloutRequest, hash_of, unpack_rollout, weight_arrays
 from pvp_ml.cluster.roster import Roster, WorkerPool
 from pvp_ml.cluster.shards import draw_weights
 from pvp_ml.cluster.worker import Handle, text_hash
-from pvp_ml.match import FloatArray, Member
+from pvp_ml.match import FloatArray
 from pvp_ml.rl.loss import LossWeights
 from pvp_ml.rl.normalize import Moments
 from pvp_ml.rl.policy.policy import Policy
@@ -35,7 +35,7 @@ from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.rl.shard_learner import Piece, RowStats
 from pvp_ml.selfplay.collect.collector import Report
 from pvp_ml.selfplay.members import MemberFolder
-from pvp_ml.selfplay.plans import LineupMix
+from pvp_ml.selfplay.plans import LineupMix, members_in
 
 QUORUM = 0.5
 """Share of the workers whose rollouts an asynchronous update waits for."""
@@ -45,13 +45,13 @@ class RemoteShards:
     """All shards of a run, with their games elsewhere."""
 
     def __init__(
-        self, blueprint: Blueprint, mix: LineupMix, members: str, crew: WorkerPool, max_staleness: int = 0,
+        self, blueprint: Blueprint, mix: LineupMix, members: str, pool: WorkerPool, max_staleness: int = 0,
         now: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         self.blueprint = blueprint
         self.spec = blueprint.spec()
         self.count = blueprint.shards
-        self._crew = crew
+        self._pool = pool
         self._max_staleness = max_staleness
         self._now = now
         shapes = blueprint.shapes(self.spec)
@@ -65,11 +65,11 @@ class RemoteShards:
         self._content_hash, self._version = "", 0
         self._weights: Handle = None
         self._active: list[tuple[int, int]] = []  # (rank, version of its rollout) of the last rollouts
-        self._orders = 0
+        self._requests = 0
         self._waited, self._correction = 0.0, 1.0
         text = blueprint.model_dump_json()
-        facts = Facts(pvp_ml.__version__, crew.version, self.spec.game_digest, text_hash(text))
-        self._roster = Roster(crew, self.count, text, facts, self._forget, now)
+        facts = Facts(pvp_ml.__version__, pool.version, self.spec.game_digest, text_hash(text))
+        self._roster = Roster(pool, self.count, text, facts, self._forget, now)
         self.use_mix(mix)
         self._roster.assemble(encode(mix))
 
@@ -84,12 +84,12 @@ class RemoteShards:
     def use_mix(self, mix: LineupMix) -> None:
         """Orders from now on name this mix; the members in it are put where workers can fetch them, each once."""
         self._mix = mix
-        wanted = members_of(mix).union(*(_named(seat.state) for seat in self._roster.seats))
+        wanted = mix.members.union(*(_named(slot.state) for slot in self._roster.slots))
         self._offers = {key: handle for key, handle in self._offers.items() if key in wanted}
         for key in sorted(wanted - set(self._offers)):
             path = self._folder.file(key)
             if path.is_file():
-                self._offers[key] = self._crew.put([np.frombuffer(path.read_bytes(), np.uint8)])
+                self._offers[key] = self._pool.put([np.frombuffer(path.read_bytes(), np.uint8)])
 
     # --- one rollout and what is learned from it ---------------------------------------------------------------------
 
@@ -102,7 +102,7 @@ class RemoteShards:
         before = self._now()
         while not self._is_enough():
             self._roster.pump()
-            if not any(seat.doing == "playing" for seat in self._roster.seats):
+            if not any(slot.doing == "playing" for slot in self._roster.slots):
                 self._order_idle()
                 self._roster.refuse_nobody()
         self._waited += self._now() - before
@@ -156,7 +156,7 @@ class RemoteShards:
         return [self._learners[rank].carry() for rank, _ in self._active]
 
     def refresh(self) -> None:
-        """Nothing to do: the next order names the new weights."""
+        """Nothing to do: the next request names the new weights."""
 
     # --- checkpoints and losses --------------------------------------------------------------------------------------
 
@@ -169,23 +169,23 @@ class RemoteShards:
                 state["rollout"] |= {key: array for key, array in carried.items() if key.startswith("carry/")}
                 state["running"] = self._learners[rank].running.copy()
                 state["foreseen"] = self._learners[rank].waiting.copy()
-        seats = self._roster.seats
-        return [found.get(rank) or seat.state or {"drawn": seat.drawn} for rank, seat in enumerate(seats)]
+        slots = self._roster.slots
+        return [found.get(rank) or slot.state or {"drawn": slot.drawn} for rank, slot in enumerate(slots)]
 
     def restore(self, states: Sequence[dict[str, Any]]) -> None:
-        """Continue from `states`: learners now, workers with their next order."""
-        for seat, learner, state in zip(self._roster.seats, self._learners, states, strict=True):
-            seat.drawn = int(state["drawn"])
+        """Continue from `states`: learners now, workers with their next request."""
+        for slot, learner, state in zip(self._roster.slots, self._learners, states, strict=True):
+            slot.drawn = int(state["drawn"])
             if "game" in state:
                 learner.rollout.restore(state["rollout"])
                 learner.running[:] = state["running"]
                 learner.waiting[:] = state.get("foreseen", 0.0)
-                seat.state = state
+                slot.state = state
 
     def skip_plans(self, drawn: int) -> None:
         """Begin with later plans."""
-        for seat in self._roster.seats:
-            seat.drawn = max(seat.drawn, drawn)
+        for slot in self._roster.slots:
+            slot.drawn = max(slot.drawn, drawn)
 
     def recover(self, ranks: list[int]) -> None:
         """Give these ranks to new workers."""
@@ -207,11 +207,11 @@ class RemoteShards:
 
     def task_runner(self) -> TaskRunner:
         """The cluster plays evaluations as well."""
-        return self._crew
+        return self._pool
 
     def close(self) -> None:
         """End the workers."""
-        self._crew.close()
+        self._pool.close()
 
     # --- orders ------------------------------------------------------------------------------------------------------
 
@@ -220,36 +220,38 @@ class RemoteShards:
         arrays = weight_arrays(self.memories)
         content_hash = hash_of(arrays)
         if content_hash != self._content_hash:
-            self._weights = self._crew.put(arrays)
+            self._weights = self._pool.put(arrays)
             self._content_hash = content_hash
             self._version += 1
 
     def _order_idle(self) -> None:
-        for rank, seat in enumerate(self._roster.seats):
-            if seat.doing == "idle":
-                self._orders += 1
-                order = Order(self._orders, self._content_hash, self._mix, self._progress, seat.drawn, seat.state)
-                self._roster.order(rank, order, self._version, self._weights, self._offers)
+        for rank, slot in enumerate(self._roster.slots):
+            if slot.doing == "idle":
+                self._requests += 1
+                request = RolloutRequest(
+                    self._requests, self._content_hash, self._mix, self._progress, slot.drawn, slot.state
+                )
+                self._roster.request(rank, request, self._version, self._weights, self._offers)
 
     def _is_enough(self) -> bool:
         """Whether learning may begin: everybody who was asked, or enough and none who would become too stale."""
-        playing = [seat for seat in self._roster.seats if seat.doing == "playing" and seat.arrived is None]
-        arrived = sum(seat.arrived is not None for seat in self._roster.seats)
+        playing = [slot for slot in self._roster.slots if slot.doing == "playing" and slot.arrived is None]
+        arrived = sum(slot.arrived is not None for slot in self._roster.slots)
         if not self._max_staleness:
             return arrived > 0 and not playing
-        too_old = [seat for seat in playing if self._version + 1 - seat.version > self._max_staleness]
+        too_old = [slot for slot in playing if self._version + 1 - slot.version > self._max_staleness]
         return arrived >= max(1.0, QUORUM * (arrived + len(playing))) and not too_old
 
     def _receive(self) -> list[Report]:
         """Hand what arrived to the learners."""
         reports, self._active = [], []
-        for rank, seat in enumerate(self._roster.seats):
-            if seat.arrived is not None:
-                delivery, arrays = seat.arrived
+        for rank, slot in enumerate(self._roster.slots):
+            if slot.arrived is not None:
+                delivery, arrays = slot.arrived
                 unpack_rollout(arrays, self._learners[rank].rollout)
                 reports.append(delivery.report)
-                self._active.append((rank, seat.version))
-                seat.arrived, seat.doing, seat.drawn = None, "idle", delivery.drawn
+                self._active.append((rank, slot.version))
+                slot.arrived, slot.doing, slot.drawn = None, "idle", delivery.drawn
         return reports
 
     def _forget(self, rank: int) -> None:
@@ -260,5 +262,4 @@ class RemoteShards:
 
 def _named(state: dict[str, Any] | None) -> set[str]:
     """Members that the matches of a saved state name."""
-    plans = state["plans"] if state else []
-    return {seat.content_hash for plan in plans for seat in plan.lineup if isinstance(seat, Member)}
+    return members_in(plan.lineup for plan in state["plans"]) if state else set()

@@ -1,6 +1,6 @@
 """A rollout worker: one shard's games on some machine. It gets orders and gives rollouts; it never learns.
 
-Everything that it depends on is in the blueprint and in the order, so a worker that died is replaced by a new one.
+Everything that it depends on is in the blueprint and in the request, so a worker that died is replaced by a new one.
 """
 
 from __future__ import annotations
@@ -20,12 +20,20 @@ import pvp_ml
 from pvp_ml.cluster.blueprint import Blueprint
 from pvp_ml.cluster.codec import decode, encode
 from pvp_ml.cluster.memory import fill_statistics, lay_out, memory_bytes
-from pvp_ml.cluster.orders import Arrays, Delivery, Facts, Order, hash_of, members_of, pack_rollout, weight_arrays
+from pvp_ml.cluster.messages import (
+    Arrays,
+    Delivery,
+    Facts,
+    RolloutRequest,
+    hash_of,
+    pack_rollout,
+    weight_arrays,
+)
 from pvp_ml.errors import UserError
-from pvp_ml.match import Member
 from pvp_ml.model.actor import Actor
 from pvp_ml.model.bundle import read_bundle
 from pvp_ml.rl.exploration import is_plain
+from pvp_ml.selfplay.plans import members_in
 from pvp_ml.selfplay.shard import Shard
 from pvp_ml.spec import GameSpec
 
@@ -34,7 +42,7 @@ log = logging.getLogger(__name__)
 Handle = Any
 """Something that the transport turns into arrays, here or over the network."""
 
-Answer = tuple[bytes, Arrays]
+WorkerReply = tuple[bytes, Arrays]
 """An encoded [True, value] or [False, why], and the arrays that go with it."""
 
 
@@ -84,19 +92,19 @@ class RolloutWorker:
         self._content_hash = ""
         self._fetches = 0
 
-    def hello(self) -> Answer:
+    def hello(self) -> WorkerReply:
         """Build the games; says what is installed here."""
         return self._answer(self._hello)
 
-    def roll_out(self, order: bytes, weights: Handle, members: Mapping[str, Handle]) -> Answer:
+    def roll_out(self, request: bytes, weights: Handle, members: Mapping[str, Handle]) -> WorkerReply:
         """One rollout, as ordered."""
-        return self._answer(lambda: self._roll_out(decode(order), weights, members))
+        return self._answer(lambda: self._roll_out(decode(request), weights, members))
 
-    def state(self) -> Answer:
+    def state(self) -> WorkerReply:
         """What the next rollout depends on besides weights and what the learner carries."""
         return self._answer(lambda: (self._ready().state(), []))
 
-    def _answer(self, act: Callable[[], tuple[Any, Arrays]]) -> Answer:
+    def _answer(self, act: Callable[[], tuple[Any, Arrays]]) -> WorkerReply:
         try:
             value, arrays = act()
             return encode([True, value]), arrays
@@ -129,23 +137,24 @@ class RolloutWorker:
             pid=os.getpid(),
         )
 
-    def _roll_out(self, order: Order, weights: Handle, members: Mapping[str, Handle]) -> tuple[Delivery, Arrays]:
+    def _roll_out(
+        self, request: RolloutRequest, weights: Handle, members: Mapping[str, Handle]
+    ) -> tuple[Delivery, Arrays]:
         shard = self._ready()
         self._members.offer(members)
-        if order.content_hash != self._content_hash:
-            self._load(order.content_hash, self._fetch(weights))
-        if order.state is not None:
-            shard.restore(order.state)
-        shard.skip_plans(order.drawn)
-        if not self._members.known <= members_of(order.mix):
-            playing = {s.content_hash for p in shard.collector.lanes.plans for s in p.lineup if isinstance(s, Member)}
-            self._members.keep(members_of(order.mix) | playing)
-        shard.use_mix(order.mix)
-        shard.set_rewards(order.progress)
+        if request.content_hash != self._content_hash:
+            self._load(request.content_hash, self._fetch(weights))
+        if request.state is not None:
+            shard.restore(request.state)
+        shard.skip_plans(request.drawn)
+        if not self._members.known <= request.mix.members:
+            self._members.keep(request.mix.members | members_in(plan.lineup for plan in shard.collector.active.plans))
+        shard.use_mix(request.mix)
+        shard.set_rewards(request.progress)
         if not self._is_plain:
-            shard.set_exploration(order.progress)
+            shard.set_exploration(request.progress)
         report = shard.collect()
-        delivery = Delivery(order.number, report, shard.drawn(), self._fetches)
+        delivery = Delivery(request.number, report, shard.drawn(), self._fetches)
         return delivery, pack_rollout(shard.collector.rollout, self._is_privileged)
 
     def _load(self, content_hash: str, arrays: Sequence[Any]) -> None:

@@ -1,4 +1,4 @@
-"""The ancestor's networks in JSON (`{"layers": [{"size": 512, "activation": "relu", "repeat": 2}]}`) as ours."""
+"""The original's networks in JSON (`{"layers": [{"size": 512, "activation": "relu", "repeat": 2}]}`) as ours."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pvp_ml.errors import UserError
 
 ACTIVATIONS = ("relu", "tanh")
 DEFAULT_TRUNK = [64, 64]
-"""What the ancestor builds when no layers are given."""
+"""What the original builds when no layers are given."""
 
 
 class Lookup(Protocol):
     """What a translation may ask."""
 
     def old(self, name: str, default: Any = None) -> Any:
-        """Another option of the ancestor."""
+        """Another option of the original."""
 
 
 def layers(config: Any) -> tuple[list[int], str]:
@@ -49,7 +49,7 @@ def is_old_critic(value: Any) -> bool:
 
 
 def old_critic(value: Any, extractor: Any) -> dict[str, Any]:
-    """The ancestor's critic always had a trunk of its own."""
+    """The original's critic always had a trunk of its own."""
     return {"critic": "separate", "critic_trunk": layers(extractor)[0] + (layers(value)[0] or DEFAULT_TRUNK)}
 
 

@@ -84,7 +84,7 @@ def _read(path: Path) -> LegacyModel:
         _check_params(params)
         statistics = _state(meta.get("running_observation_stats"), "running_observation_stats")
         environment = _mapping(plain(data.get("env_kwargs", {}), "env_kwargs"), "env_kwargs")
-        told = json.dumps(_contract(data.get("env_meta"))).encode()
+        contract_json = json.dumps(_contract(data.get("env_meta"))).encode()
         if not meta.get("normalized_observations", True):
             raise LegacyError("its observations are not normalised", "such a model cannot be imported")
         return LegacyModel(
@@ -99,8 +99,8 @@ def _read(path: Path) -> LegacyModel:
             steps=int(_number(meta.get("trained_steps", 0), "trained_steps")),
             rollouts=int(_number(meta.get("trained_rollouts", 0), "trained_rollouts")),
             updates=int(_number(meta.get("num_updates", 0), "num_updates")),
-            contract=parse_contract(told, str(environment.get("env_name", "") or "imported")[:60]),
-            contract_json=told,
+            contract=parse_contract(contract_json, str(environment.get("env_name", "") or "imported")[:60]),
+            contract_json=contract_json,
             environment=environment,
             league={key: plain(value, key) for key, value in data.items() if _is_league(key)},
         )
@@ -146,10 +146,10 @@ def _check_params(params: dict[str, Any]) -> None:
         raise LegacyError("it has a feature extractor, which is not imported")
 
 
-def _frames(told: Any, params: Mapping[str, Any]) -> tuple[int, ...]:
-    frames = tuple(range(told)) if type(told) is int and 0 < told <= MAX_FRAMES else told
+def _frames(option: Any, params: Mapping[str, Any]) -> tuple[int, ...]:
+    frames = tuple(range(option)) if type(option) is int and 0 < option <= MAX_FRAMES else option
     if type(frames) not in (list, tuple) or not all(type(f) is int and 0 <= f <= 256 for f in frames):
-        raise LegacyError(f"stack_frames is {show(told)}")
+        raise LegacyError(f"stack_frames is {show(option)}")
     if len(frames) != params["max_sequence_length"] or list(frames) != sorted(set(frames)) or frames[0] != 0:
         raise LegacyError(f"frames {tuple(frames)} do not fit a sequence of {params['max_sequence_length']}")
     return tuple(frames)
@@ -179,10 +179,10 @@ def _win_rate(archive: LegacyArchive, extensions: Any) -> dict[str, Array]:
     if type(extensions) is not list:
         raise LegacyError("extensions is not a list")
     for extension in extensions:
-        told = extension.state if isinstance(extension, Record) else extension
-        if type(told) is not dict or told.get("name") != "winrate":
+        fields = extension.state if isinstance(extension, Record) else extension
+        if type(fields) is not dict or fields.get("name") != "winrate":
             raise LegacyError("it has an extension other than 'winrate'")
-        classifier = _mapping(told.get("params", {}), "winrate params").get("classifier_state")
+        classifier = _mapping(fields.get("params", {}), "winrate params").get("classifier_state")
         if classifier is not None:
             return _tensors(archive, classifier, "winrate")
     return {}
@@ -230,12 +230,12 @@ def _schedule(record: Record, what: str, depth: int) -> Any:
 
 def _contract(value: Any) -> dict[str, Any]:
     """The contract in the shape of a contract file."""
-    told = plain(value, "env_meta")
-    if type(told) is not dict or not {"actions", "observations"} <= set(told):
+    meta = plain(value, "env_meta")
+    if type(meta) is not dict or not {"actions", "observations"} <= set(meta):
         raise LegacyError("it does not say which observations and actions it was made for")
     return {
-        "actions": [_head(head) for head in told["actions"]],
-        "observations": [_feature(o) for o in told["observations"]],
+        "actions": [_head(head) for head in meta["actions"]],
+        "observations": [_feature(o) for o in meta["observations"]],
     }
 
 

@@ -1,6 +1,6 @@
 """Reading the one pickle that old model files hold, without unpickling: opcodes are interpreted against an allow-list.
 
-Nothing is imported and nothing is called. A class of the ancestor becomes a `Record` that only holds its state; tensors
+Nothing is imported and nothing is called. A class of the original becomes a `Record` that only holds its state; tensors
 become `TensorRef`s; a handful of builders (ordered dict, numpy scalar, …) are done here by hand. Everything else is
 refused by name. Work and memory are bounded: opcodes, memo and work are counted while reading, and the value that comes
 out may neither contain itself, nor nest deeply, nor be large when it is written out (shared parts count each time). No
@@ -27,7 +27,7 @@ MAX_ENCODED = 64
 MAX_DIMENSIONS = 4
 
 STORAGES = {"FloatStorage": "<f4", "DoubleStorage": "<f8", "LongStorage": "<i8", "IntStorage": "<i4"}
-ANCESTOR = re.compile(r"pvp_ml(\.[A-Za-z_][A-Za-z0-9_]*)+")
+ORIGINAL = re.compile(r"pvp_ml(\.[A-Za-z_][A-Za-z0-9_]*)+")
 BUILDERS = {
     ("collections", "OrderedDict"): "ordered dict",
     ("torch._utils", "_rebuild_tensor_v2"): "tensor",
@@ -214,10 +214,15 @@ class _Machine:
 
     def persistent(self) -> None:
         """A storage, by its five-part name."""
-        told = self._stack.pop()
-        if type(told) is not tuple or len(told) != 5 or type(told[0]) is not str or told[0] != "storage":
+        reference = self._stack.pop()
+        if (
+            type(reference) is not tuple
+            or len(reference) != 5
+            or type(reference[0]) is not str
+            or reference[0] != "storage"
+        ):
             raise LegacyError("data.pkl has a persistent id that is no storage")
-        _, kind, key, place, count = told
+        _, kind, key, place, count = reference
         if not isinstance(kind, Global) or kind.kind != "storage":
             raise LegacyError(f"data.pkl has a storage of type {_say(kind)}")
         if type(key) is not str or not re.fullmatch(r"\d{1,6}", key, re.ASCII) or type(place) is not str:
@@ -233,7 +238,7 @@ def resolve(module: str, name: str) -> Global:
         return Global(BUILDERS[module, name], f"{module}.{name}")
     if module == "torch" and name in STORAGES:
         return Global("storage", name, STORAGES[name])
-    if ANCESTOR.fullmatch(module) and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+    if ORIGINAL.fullmatch(module) and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         return Global("record", f"{module}.{name}")
     raise LegacyError(
         f"data.pkl mentions '{module}.{name}'"[:200], "only what model files of the old trainer need is read"

@@ -17,7 +17,7 @@ class LegacyError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Global:
-    """A name that the pickle mentions: a builder, a storage type or a class of the ancestor."""
+    """A name that the pickle mentions: a builder, a storage type or a class of the original."""
 
     kind: str  # builder's name, "storage" or "record"
     name: str
@@ -26,7 +26,7 @@ class Global:
 
 @dataclass(eq=False, slots=True)
 class Record:
-    """An object of the ancestor: its class by name and its state, inert."""
+    """An object of the original: its class by name and its state, inert."""
 
     name: str
     state: dict[str, Any] = field(default_factory=dict)

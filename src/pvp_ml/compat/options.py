@@ -1,4 +1,4 @@
-"""Options of the three ancestors (`--self-play-percent 0.8`, `N_PROC_TRAIN: 64`), read as what they mean here.
+"""Options of the three earlier trainers (`--self-play-percent 0.8`, `N_PROC_TRAIN: 64`), read as what they mean here.
 
 `docs/coming-from.md` lists all of them beside the settings that they become; a test compares both forms row by row.
 """
@@ -26,7 +26,7 @@ Settings = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Everything that preset and flags say, ancestors' options under their own names, and the game."""
+    """Everything that preset and flags say, options of the earlier trainers under their own names, and the game."""
 
     data: Mapping[str, Any]
     describe: Callable[[], GameSpec]
@@ -37,7 +37,7 @@ class Given:
         return self.describe()
 
     def old(self, name: str, default: Any = None) -> Any:
-        """Another option of an ancestor."""
+        """Another option of an earlier trainer."""
         if name == FOOD_SWITCH and isinstance(switch := food_switch(self.data), bool):
             return switch
         return next((value for key, value in self.data.items() if plain(key) == name), default)
@@ -67,7 +67,7 @@ def _to(*path: str) -> Turn:
 
 def _unneeded(why: str) -> Turn:
     def turn(value: Any, given: Given) -> Settings:
-        log.debug("an option of the ancestor is not needed here: %s", why)
+        log.debug("an option of the original is not needed here: %s", why)
         return {}
 
     return turn
@@ -186,7 +186,7 @@ _SCENARIOS = "use env.scenarios, or settings of the game"
 
 TRAINER: dict[str, Turn] = {
     "experiment-description": _to("run", "description"),
-    "continue-training": _unneeded("a run of the same name always goes on"),
+    "continue-training": _unneeded("a run of the same name always resumes"),
     "allow-cleanup": _unneeded("nothing is overwritten; `pvp-ml jobs remove NAME` deletes a run"),
     "train-rollouts": _to("run", "session_rollouts"),
     "checkpoint-frequency": lambda value, given: nest(("run", "checkpoint_every"), int(value) * given.rollout),
@@ -299,7 +299,7 @@ NAMES = frozenset(OLD) | REWARDS
 
 
 def old_options() -> tuple[list[Option], dict[str, KeyPath]]:
-    """The ancestors' options as flags: each becomes a key of its own name, which `translated` turns into settings."""
+    """Old options as flags: each becomes a key of its own name, which `translated` turns into settings."""
     options = [Option((name,), "value", None, "", is_switch=name in SWITCHES) for name in sorted(NAMES)]
     return options, {option.path[0]: option.path for option in options}
 
@@ -315,7 +315,7 @@ def joined_words(flags: Sequence[str]) -> list[str]:
 
 
 def translated(layer: Layer, whole: Layer, describe: Callable[[], GameSpec]) -> Layer:
-    """The layer with every ancestor's option replaced by what it means; `whole` is all that was given anywhere."""
+    """The layer with every old option replaced by what it means; `whole` is all that was given anywhere."""
     given = Given(whole.data, describe)
     rest = {k: v for k, v in without_food_switch(layer.data).items() if plain(k) not in NAMES}
     result = Layer(rest, dict(layer.origin))
@@ -326,8 +326,8 @@ def translated(layer: Layer, whole: Layer, describe: Callable[[], GameSpec]) -> 
         result = Layer({**result.data, **settings}, result.origin)
     stopping = layer.section("run").get("early_stopping")
     if isinstance(stopping, Mapping) or (isinstance(stopping, str) and stopping.startswith("{")):
-        told = read_yaml(stopping) if isinstance(stopping, str) else stopping
-        result = Layer.of({"run": {"early_stopping": told.get("expression")}}, "early-stopping").over(result)
+        rule = read_yaml(stopping) if isinstance(stopping, str) else stopping
+        result = Layer.of({"run": {"early_stopping": rule.get("expression")}}, "early-stopping").over(result)
     for key, value in layer.data.items():
         name = plain(key)
         if name in OLD:

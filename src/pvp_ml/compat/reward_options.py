@@ -74,7 +74,7 @@ def without_food_switch(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def reward_settings(name: str, old: Old, has_own: bool) -> dict[str, Any]:
-    """What one option sets. `has_own`: rewards are configured in our way too, so the ancestor's defaults stay out."""
+    """What one option sets. `has_own`: rewards are configured in our way too, so the original's defaults stay out."""
     weights: dict[str, Any] = {}
     expressions: dict[str, Any] = {}
     if not has_own:

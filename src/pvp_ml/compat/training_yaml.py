@@ -187,7 +187,7 @@ CHANGED: dict[Place, Callable[[dict[str, Any], Any], None]] = {
     ("policy", "activation"): _activation,
     ("policy", "action_space"): _action_space,
 }
-"""Keys whose values are told in other words today."""
+"""Keys whose values are written differently today."""
 
 
 def _plain(value: Any) -> str:

@@ -32,6 +32,7 @@ START_SCENARIOS = (
     Scenario("seat0-starts"),
     Scenario("seat1-starts"),
 )
+_QUEUED = ("serial", "seed", "scenario", "bot")
 _BOT_CHANNEL = 32_768  # channels from here on belong to the random bot: one for each seat and head
 
 
@@ -107,21 +108,28 @@ class TableGame:
         self.spec, self.matches = spec, matches
         self.legality = Legality(spec)
         self._state: dict[str, npt.NDArray[Any]] = {}
+        self._limits: dict[str, tuple[int, int]] = {}
         self._queue = PlanQueue(spec)
-        self.serial = self.hold("serial", (), np.int64)
+        self.serial = self.hold("serial", (), np.int64, (RESTING, 1 << 62))
         self.serial[:] = RESTING
         self.seed = self.hold("seed", (), np.uint64)
-        self.clock = self.hold("clock", (), np.int32)  # steps of this match, the one being played included
-        self.scenario = self.hold("scenario", (), np.int32)
-        self.bot = self.hold("bot", (spec.seats,), np.int8)  # index into spec.bots, −1 = decided from outside
+        # steps of this match, the one being played included
+        self.clock = self.hold("clock", (), np.int32, (0, spec.max_steps))
+        self.scenario = self.hold("scenario", (), np.int32, (0, len(spec.scenarios) - 1))
+        # index into spec.bots, −1 = decided from outside
+        self.bot = self.hold("bot", (spec.seats,), np.int8, (-1, len(spec.bots) - 1))
         self.obs = self.hold("obs", (spec.seats, spec.obs_size), np.float32)
         self.privileged = self.hold("privileged", (spec.seats, spec.privileged_size), np.float32)
         self.mask = self.hold("mask", (spec.seats, spec.mask_size), np.bool_)
         self.turn = self.hold("turn", (spec.seats,), np.bool_)  # has something to decide now, bots included
 
-    def hold(self, name: str, tail: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        """A zeroed array [M, *tail] that belongs to the snapshot."""
+    def hold(
+        self, name: str, tail: tuple[int, ...], dtype: npt.DTypeLike, limits: tuple[int, int] | None = None
+    ) -> npt.NDArray[Any]:
+        """A zeroed array [M, *tail] that belongs to the snapshot, which is refused with numbers beyond `limits`."""
         self._state[name] = np.zeros((self.matches, *tail), dtype)
+        if limits is not None:
+            self._limits[name] = limits
         return self._state[name]
 
     def chance(self, rows: Rows, channel: int | npt.NDArray[np.integer]) -> npt.NDArray[np.float64]:
@@ -194,7 +202,7 @@ class TableGame:
 
     def snapshot(self) -> bytes:
         """The state of all rows and the queue, as safetensors with the game's digest."""
-        queue = {f"queue.{name}": getattr(self._queue, name) for name in ("serial", "seed", "scenario", "bot")}
+        queue = {f"queue.{name}": getattr(self._queue, name) for name in _QUEUED}
         digest = np.frombuffer(bytes.fromhex(self.spec.game_digest), np.uint8)
         return bytes(safetensors.numpy.save({**self._state, **queue, "game_digest": digest}))
 
@@ -206,15 +214,24 @@ class TableGame:
             raise UserError(f"game '{self.spec.name}': this is no snapshot ({error})") from error
         if arrays.get("game_digest", np.zeros(0, np.uint8)).tobytes().hex() != self.spec.game_digest:
             raise UserError(f"game '{self.spec.name}': the snapshot is of another game or of other settings")
-        for name, array in self._state.items():
-            if name not in arrays or arrays[name].shape != array.shape or arrays[name].dtype != array.dtype:
-                raise UserError(
-                    f"game '{self.spec.name}': the snapshot does not hold {self.matches} matches ('{name}')"
-                )
+        wanted = {**self._state, **{f"queue.{name}": getattr(self._queue, name) for name in _QUEUED}}
+        waiting = len(arrays.get("queue.serial", ()))
+        for name, array in wanted.items():
+            self._check_part(name, arrays.get(name), array, waiting if name.startswith("queue.") else self.matches)
         for name, array in self._state.items():
             array[...] = arrays[name]
-        for name in ("serial", "seed", "scenario", "bot"):
+        for name in _QUEUED:
             setattr(self._queue, name, arrays[f"queue.{name}"])
+
+    def _check_part(self, name: str, part: npt.NDArray[Any] | None, like: npt.NDArray[Any], rows: int) -> None:
+        """Refuse a snapshot's array that is missing, of another shape or type, or beyond what a match can reach."""
+        if part is None or part.shape != (rows, *like.shape[1:]) or part.dtype != like.dtype:
+            raise UserError(f"game '{self.spec.name}': the snapshot does not hold {self.matches} matches ('{name}')")
+        least, most = self._limits.get(name.removeprefix("queue."), (None, None))
+        if least is not None and ((part < least) | (part > most)).any():
+            raise UserError(f"game '{self.spec.name}': the snapshot's '{name}' is not between {least} and {most}")
+        if part.dtype.kind == "f" and not np.isfinite(part).all():
+            raise UserError(f"game '{self.spec.name}': the snapshot's '{name}' holds a number that is not finite")
 
     def view(self, match: int) -> dict[str, Any]:
         """Serial, clock, whose turn it is and what the toy adds."""

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pvp_ml.errors import UserError
+from pvp_ml.games.adapters.synchronous import in_step
 from pvp_ml.games.presentation import Presentation
 from pvp_ml.games.tooling import Tooling
 from pvp_ml.match import AsyncVecGame, VecGame
@@ -57,6 +58,8 @@ class GameType:
     no, and is then excused from that check and from exact resume. `symmetric`: no seat has an advantage and all seats
     see alike, over many seeds. `cuts_idle`: it truncates a match in which nothing happens before the step cap is
     reached. Settings of a game that `imports_by_name` can name code to import, so no file may choose them.
+    `self_contained(config)`: these settings name nothing outside the game, no server, command, file or folder; only so
+    may a page or a replay file choose them. By default: unless it runs elsewhere.
 
     `presentation` and `tooling` hold what is optional: how people see it, and what it adds to the commands.
     """
@@ -73,6 +76,7 @@ class GameType:
     symmetric: bool = False
     cuts_idle: bool = False
     imports_by_name: bool = False
+    self_contained: Callable[[Any], bool] | None = None
     presentation: Presentation = field(default_factory=Presentation)
     tooling: Tooling = field(default_factory=Tooling)
 
@@ -140,6 +144,18 @@ def build_here(kind: GameType, config: GameConfig, matches: int) -> VecGame:
         game.close()
         raise refusal
     return game
+
+
+def is_self_contained(kind: GameType, config: GameConfig) -> bool:
+    """Whether a page or a file may choose these settings; see `GameType.self_contained`."""
+    return not kind.runs_elsewhere(config) if kind.self_contained is None else kind.self_contained(config)
+
+
+def build_for_people(kind: GameType, config: GameConfig) -> VecGame:
+    """One match for a page or a replay, step by step; settings that reach outside the game are refused."""
+    if not is_self_contained(kind, config):
+        raise UserError(f"matches of '{kind.name}' on a server or with files that settings name cannot be shown here")
+    return in_step(kind.build(config, 1))
 
 
 def configure(game: GameType, settings: Mapping[str, Any]) -> GameConfig:

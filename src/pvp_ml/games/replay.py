@@ -104,15 +104,15 @@ def play(replay: Replay) -> Iterator[tuple[VecGame, StepBuffers]]:
     if kind.imports_by_name or not kind.reproducible:
         raise ReplayError(f"matches of '{replay.game}' cannot be played again from a file")
     config = registry.configure(kind, replay.config)
-    if kind.runs_elsewhere(config):  # a file must not name a server or a command to start
-        raise ReplayError(f"matches of '{replay.game}' on a server cannot be played again from their actions")
+    if not registry.is_self_contained(kind, config):  # a file must not name a server, a command or another file
+        raise ReplayError(f"matches of '{replay.game}' on a server or with files of its own cannot be played again")
     spec = kind.spec(config)
     if spec.game_digest != replay.digest:
         raise ReplayError(
             f"the replay was recorded with another version or configuration of '{replay.game}'",
             "play it with the version that wrote it",
         )
-    game = registry.build_here(kind, config, 1)
+    game = registry.build_for_people(kind, config)
     try:
         table = Table(game)
         table.queue([replay.plan])

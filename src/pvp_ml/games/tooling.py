@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pvp_ml.model.bundle import Bundle
     from pvp_ml.model.recording import Recording
-    from pvp_ml.players import Player
+    from pvp_ml.players import Player, PlayerType
     from pvp_ml.spec import GameSpec
 
 Tell = Callable[[str], None]
@@ -55,16 +55,16 @@ def library(name: str, extra: str, purpose: str) -> Finding:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """How `pvp-ml demo` shows the game: what it trains, and whom the result meets in a match told step by step."""
+    """How `pvp-ml demo` shows the game: what it trains, and whom the result meets in a match shown step by step."""
 
     preset: str
-    rival: str = ""  # '' = no match is told
-    longer: str = ""  # the preset to go on with; '' = the same
+    rival: str = ""  # '' = no match is shown
+    longer: str = ""  # the preset to continue with; '' = the same
 
 
 @dataclass(frozen=True, slots=True)
-class ImportOrder:
-    """What `pvp-ml bc import` was told."""
+class ImportRequest:
+    """Arguments of `pvp-ml bc import`."""
 
     files: tuple[Path, ...]  # files or folders
     winners: bool = False  # keep only the decisions of the side that won
@@ -85,7 +85,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class ServerSeat:
-    """What `pvp-ml play --server` was told: where a model sits down, and as whom."""
+    """Arguments of `pvp-ml play --server`: where a model sits down, and as whom."""
 
     server: str  # an address, or `local`
     user: str
@@ -104,7 +104,7 @@ class SimServerOptions:
         port: default: $REMOTE_ENV_PORT, or 7070
         host: address to listen on; the protocol has no password
         open_to_network: allow an address that other machines can reach
-        mode: lock-step = a fight goes on when both sides have spoken; real-time = a tick every 600 ms
+        mode: lock-step = a fight moves on when both sides have acted; real-time = a tick every 600 ms
         lock_step: one tick for all fights, which waits for every agent, and names as the original server matches them
         deadline: seconds that an agent may keep its opponent waiting before the fight is void
         max_agents: agents at once
@@ -175,7 +175,7 @@ class Tooling:
     doctor: what `pvp-ml doctor` says of this machine for this game.
     bench: `(config, tell, matches, seconds, repeats)` measures a game that cannot be timed by stepping it here, all of
         its processes counted (0 matches = as many as suit it): `pvp-ml bench sim`.
-    bench_matches: how many play side by side when `bench sim` is not told.
+    bench_matches: how many play side by side by default in `bench sim`.
     conform: `(folder, free_plays, limit, tell)` compares it with recorded matches of the original.
     demo: what `pvp-ml demo --game NAME` does.
     import_matches: reads recorded matches of people: `pvp-ml bc import`.
@@ -185,6 +185,7 @@ class Tooling:
         so many steps, and gives the names of the files: `pvp-ml model export --rlbot`. `match_s()` finds out how long
         its matches were in training.
     sim_server: the game behind a protocol of other trainers: `pvp-ml sim-server`.
+    served_players: scripted players that a server of its models serves beside them, unasked; `eval` knows them too.
     reward_flags: (flag, reward term): names under which people know the weight of a term.
     penalties: reward terms that count what goes wrong; a run that pays for one is warned.
     """
@@ -198,9 +199,10 @@ class Tooling:
     bench_matches: int = 1024
     conform: Callable[[Path, int, int, Tell], ConformResult] | None = None
     demo: Demo | None = None
-    import_matches: Callable[[ImportOrder], Imported] | None = None
+    import_matches: Callable[[ImportRequest], Imported] | None = None
     play_on_server: Callable[[ServerSeat, Callable[[GameSpec], Player], Tell], None] | None = None
     bot_folder: Callable[[Bundle, str, Path, int, Callable[[], float]], Sequence[str]] | None = None
     sim_server: SimServer | None = None
+    served_players: tuple[PlayerType, ...] = ()
     reward_flags: tuple[tuple[str, str], ...] = ()
     penalties: tuple[str, ...] = ()

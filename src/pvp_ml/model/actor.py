@@ -15,6 +15,7 @@ import numpy.typing as npt
 from pvp_ml.errors import UserError
 from pvp_ml.match import BoolArray, FloatArray, IntArray
 from pvp_ml.model.decision import Decision
+from pvp_ml.model.kernels import add_bias_relu, normalise
 from pvp_ml.model.network_config import (
     BlockLayout,
     NetworkConfig,
@@ -25,6 +26,7 @@ from pvp_ml.model.network_config import (
     is_plain,
     tensor_shapes,
 )
+from pvp_ml.model.pointers import Pointer, pointers
 from pvp_ml.model.sampling.heads import NO_TABLE, Heads, choose, choose_head, gumbel_noise
 from pvp_ml.spec import Interface
 
@@ -93,6 +95,7 @@ class Actor:
         self.heads = Heads.compile(interface.heads)
         self._tensors = dict(tensors)
         self.statistics = dict(normalizer)
+        self.temperature = 1.0  # of the noise: above 1 choices are flatter than the policy's own, 0 is greedy
         self._is_plain = is_plain(network, interface)
         self._layouts = block_layouts(network, interface)
         self._encoders = {
@@ -107,6 +110,7 @@ class Actor:
             if network.heads == "mlp"
             else []
         )
+        self._pointers = pointers(network, interface)
         self._table = self._tensors.get("table", NO_TABLE)
         self._buffers: dict[tuple[str, int], FloatArray] = {}
         self._noise = np.zeros((CHUNK, interface.mask_size), np.float32)
@@ -144,10 +148,12 @@ class Actor:
             self._judge(x, features, None if privileged is None else privileged[rows], part.value, part.win)
             noise, quiet = self._noise[: len(x)], greedy[rows]
             gumbel_noise(keys[rows], mask[rows], noise)
+            if self.temperature != 1.0:
+                noise *= np.float32(self.temperature)
             if quiet.ndim == 2:
                 noise[np.repeat(quiet, self.interface.head_sizes, axis=1)] = 0.0
                 quiet = np.asarray(quiet.all(axis=1))
-            bad = self._choose(features, mask[rows], noise, quiet, part)
+            bad = self._choose(x, features, mask[rows], noise, quiet, part)
             if part.probs is not None:
                 self._tell_probs(len(x), part.actions, part.legal, part.probs)
             if bad >= 0 and empty < 0:
@@ -167,6 +173,22 @@ class Actor:
             hidden = None if privileged is None else privileged[rows]
             self._judge(x, features, hidden, value[rows], None if win is None else win[rows])
         return value, win
+
+    def features(self, obs: FloatArray) -> FloatArray:
+        """[B,W]: what the heads read at obs [B,N]; for networks without memory."""
+        if self.network.memory:
+            raise UserError("a network with memory has no features of an observation alone")
+        found = np.empty((len(obs), self.network.trunk[-1]), np.float32)
+        for low in range(0, len(obs), CHUNK):
+            rows = slice(low, min(low + CHUNK, len(obs)))
+            found[rows] = self._features(self._input(obs[rows]), None)
+        return found
+
+    def win_logit(self, features: FloatArray) -> npt.NDArray[np.float64]:
+        """[B]: log-odds of winning that the win head states for these features [B,W]."""
+        if not self.network.win_head:
+            raise UserError("this network has no win head", "train with --network.win-head true")
+        return self._linear("win", features)[:, 0].astype(np.float64)
 
     def _judge(self, x: FloatArray, features: FloatArray, privileged: FloatArray | None, value: FloatArray | None,
                win: FloatArray | None) -> None:  # fmt: skip
@@ -188,11 +210,13 @@ class Actor:
             if len(self._table):
                 logits[:, offset[h + 1] :] += self._table[offset[h] + actions[:, h], offset[h + 1] :]
 
-    def _choose(
-        self, features: FloatArray, mask: BoolArray, noise: FloatArray, greedy: BoolArray, out: Decision
-    ) -> int:
+    def _choose(self, x: FloatArray, features: FloatArray, mask: BoolArray, noise: FloatArray, greedy: BoolArray,
+                out: Decision) -> int:  # fmt: skip
         if not self._head_layers:
-            return choose(self.heads, self._linear("head", features), mask, noise, greedy, out, self._table)
+            logits = self._linear("head", features)
+            for pointer in self._pointers:
+                self._point(pointer, x, features, logits)
+            return choose(self.heads, logits, mask, noise, greedy, out, self._table)
         empty = -1
         logits = self._buffer("logits", len(features), self.interface.mask_size)
         picks = np.zeros((len(features), self.interface.mask_size), np.float32)
@@ -203,7 +227,7 @@ class Actor:
             np.clip(seen, -self.network.clip, self.network.clip, out=seen)
             x = np.concatenate([features, seen], axis=1)
             for weight, bias in layers[:-1]:
-                x = self._activate(x @ weight.T + bias)
+                x = self._activate(x @ weight.T, bias)
             weight, bias = layers[-1]
             logits[:, offset[h] : offset[h + 1]] = x @ weight.T + bias
             bad = choose_head(self.heads, h, logits, mask, noise, greedy, out, total)
@@ -215,9 +239,7 @@ class Actor:
     def _input(self, obs: FloatArray) -> FloatArray:
         """Normalised and, where there are ids or encoders, encoded observation."""
         x = self._buffer("input", len(obs), obs.shape[1])
-        np.subtract(obs, self._mean, out=x)  # before scaling: a constant feature must become exactly 0
-        x *= self._scale
-        np.clip(x, -self._limit, self._limit, out=x)
+        normalise(np.ascontiguousarray(obs, np.float32), self._mean, self._scale, self._limit, x, 0)
         if self._is_plain:
             return x
         frames = x.reshape(len(x), len(self.network.frames), -1)
@@ -248,6 +270,17 @@ class Actor:
             shaped = joined.reshape(len(x), block.count, -1)
             return np.concatenate([shaped.mean(axis=1), shaped.max(axis=1)], axis=1)
         return joined.reshape(len(x), -1)
+
+    def _point(self, pointer: Pointer, x: FloatArray, features: FloatArray, logits: FloatArray) -> None:
+        """Add to a head's logits what the rows say that its choices are about."""
+        weights, (count, units) = self._tensors, (pointer.high - pointer.low, self.network.pointer)
+        width = self.network.encoder[-1]
+        rows = x[:, pointer.start : pointer.start + count * width].reshape(len(x) * count, width)
+        hidden = self._buffer(pointer.row, len(rows), units)
+        np.dot(rows, weights[f"{pointer.row}/weight"].T, out=hidden)
+        hidden.reshape(len(x), count, units)[:] += (features @ weights[f"{pointer.context}/weight"].T)[:, None]
+        said = self._activate(hidden, weights[f"{pointer.row}/bias"]) @ weights[f"{pointer.role}/weight"].T
+        logits[:, pointer.columns] += said.reshape(len(x), -1) @ pointer.places
 
     def _features(self, x: FloatArray, memory: FloatArray | None) -> FloatArray:
         """What the heads read: the trunk's output, or the memory after it."""
@@ -282,8 +315,7 @@ class Actor:
         for i, (weight, bias) in enumerate(layers):
             y = self._buffer(f"{name}{i}", len(x), len(weight))
             np.dot(x, weight.T, out=y)
-            y += bias
-            x = self._activate(y)
+            x = self._activate(y, bias)
         return x
 
     def _linear(self, name: str, x: FloatArray) -> FloatArray:
@@ -293,7 +325,12 @@ class Actor:
         y += self._tensors[f"{name}/bias"]
         return y
 
-    def _activate(self, x: FloatArray) -> FloatArray:
+    def _activate(self, x: FloatArray, bias: FloatArray) -> FloatArray:
+        """The activation of x + bias, in place."""
+        if self.network.activation == "relu":
+            add_bias_relu(x, bias)
+            return x
+        x += bias
         return _ACTIVATIONS[self.network.activation](x)
 
     def _buffer(self, name: str, rows: int, width: int) -> FloatArray:
@@ -308,10 +345,6 @@ def _sigmoid(x: FloatArray) -> FloatArray:
     return (1.0 / (1.0 + np.exp(-x))).astype(np.float32, copy=False)
 
 
-def _relu(x: FloatArray) -> FloatArray:
-    return np.maximum(x, 0.0, out=x)
-
-
 def _tanh(x: FloatArray) -> FloatArray:
     return np.tanh(x, out=x)
 
@@ -321,4 +354,4 @@ def _silu(x: FloatArray) -> FloatArray:
     return x
 
 
-_ACTIVATIONS: dict[str, Callable[[FloatArray], FloatArray]] = {"relu": _relu, "tanh": _tanh, "silu": _silu}
+_ACTIVATIONS: dict[str, Callable[[FloatArray], FloatArray]] = {"tanh": _tanh, "silu": _silu}

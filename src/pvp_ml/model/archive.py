@@ -116,9 +116,9 @@ def _check_layout(file: BinaryIO, entries: list[Entry], end: int) -> None:
         if len(data) < _LOCAL.size + len(entry.name):
             raise ArchiveError(f"'{entry.name}' lies outside the file")
         mark, _, flags, method, _, _, crc, packed, size, name_length, extra = _LOCAL.unpack_from(data)
-        told = (mark, flags, method, crc, packed, size, name_length, extra, data[_LOCAL.size :])
+        local = (mark, flags, method, crc, packed, size, name_length, extra, data[_LOCAL.size :])
         name = entry.name.encode("ascii")
-        if told != (b"PK\x03\x04", entry.flags, entry.method, entry.crc, entry.packed, entry.size, len(name), 0, name):
+        if local != (b"PK\x03\x04", entry.flags, entry.method, entry.crc, entry.packed, entry.size, len(name), 0, name):
             raise ArchiveError(f"'{entry.name}': its header contradicts the directory")
         at = entry.start + entry.packed
     if at != end:

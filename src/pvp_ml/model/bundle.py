@@ -10,11 +10,10 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,8 +22,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from pvp_ml import data_files
+from pvp_ml.digest import LINKS
 from pvp_ml.errors import UserError
 from pvp_ml.model.archive import Entry, chunks, read_directory, read_entry, write_archive
+from pvp_ml.model.calibration import Calibration
 from pvp_ml.model.network_config import NetworkConfig, normalizer_shapes, tensor_shapes
 from pvp_ml.model.strict_json import check_text, parse_json
 from pvp_ml.model.tensors import check_tensors, data_bytes, max_file_bytes, read_tensors, write_tensors
@@ -48,6 +50,9 @@ LOAD_ON_TRUST_BYTES = 8 << 20
 
 _HASHED_ALWAYS = frozenset({"trunk", "activation", "critic", "critic_trunk", "privileged", "heads", "head_layers",
                             "embedding", "encoder", "pooling", "frames", "memory", "win_head", "clip"})  # fmt: skip
+
+CHANCE = "## Chance to win"
+"""Heading of the part of a card that `with_calibration` writes."""
 
 Array = npt.NDArray[Any]
 Source = Path | bytes
@@ -102,6 +107,7 @@ class Metadata(BaseModel):
     network: NetworkConfig
     training: Training = Training()
     results: tuple[MatchResult, ...] = ()
+    calibration: tuple[Calibration, ...] = Field((), max_length=64, description="of the win head, by opponent")
 
 
 @dataclass(frozen=True)
@@ -211,16 +217,9 @@ def pack_bundle(bundle: Bundle, onnx: bytes | None = None) -> bytes:
 
 def write_bundle(path: Path, bundle: Bundle, onnx: bytes | None = None) -> None:
     """Write the file at once: readers see the old one or the new one. A run's own files go through RunStore.export."""
-    data = pack_bundle(bundle, onnx)
-    aside = path.with_name(f"{path.name}.tmp-{os.getpid()}")
     try:
-        with aside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
+        data_files.replace_file(path, pack_bundle(bundle, onnx))
     except OSError as error:
-        aside.unlink(missing_ok=True)
         raise BundleError(f"cannot write '{path}': {error.strerror}", "choose a writable folder") from error
 
 
@@ -235,8 +234,7 @@ def read_bundle(source: Source) -> Bundle:
     with _opened(source) as file:
         entries = _directory(file)
         metadata, interface = _read_metadata(file, entries)
-        card = read_entry(file, entries[CARD], MAX_CARD_BYTES).decode("utf-8", "replace").replace("\r\n", "\n")
-        check_text(card, CARD, MAX_CARD_BYTES)
+        card = _read_card(file, entries)
         if ONNX in entries:
             for _ in chunks(file, entries[ONNX]):
                 pass
@@ -254,6 +252,27 @@ def read_onnx(source: Source) -> bytes | None:
     with _opened(source) as file:
         entries = _directory(file)
         return read_entry(file, entries[ONNX], MAX_WEIGHT_BYTES) if ONNX in entries else None
+
+
+def with_calibration(bundle: Bundle, found: tuple[Calibration, ...]) -> Bundle:
+    """The same policy with these measurements of its win head instead of those that it had."""
+    kept = [line for line in bundle.card.rstrip().split("\n\n") if not line.startswith(CHANCE)]
+    rows = [f"| {c.opponent} | {c.matches} | {c.brier:.3f} | {c.constant:.3f} | {c.error:.3f} |" for c in found]
+    head = f"{CHANCE}\n| against | matches | Brier score | of a constant | calibration error |\n|---|--:|--:|--:|--:|"
+    card = "\n\n".join([*kept, "\n".join([head, *rows])]) + "\n"
+    return replace(bundle, metadata=bundle.metadata.model_copy(update={"calibration": found}), card=card)
+
+
+def read_card(source: Source) -> str:
+    """The card alone."""
+    with _opened(source) as file:
+        return _read_card(file, _directory(file))
+
+
+def _read_card(file: BinaryIO, entries: Mapping[str, Entry]) -> str:
+    card = read_entry(file, entries[CARD], MAX_CARD_BYTES).decode("utf-8", "replace").replace("\r\n", "\n")
+    check_text(card, CARD, MAX_CARD_BYTES)
+    return card
 
 
 def require_fit(bundle: Bundle, spec: GameSpec) -> None:
@@ -315,6 +334,11 @@ def _read_metadata(file: BinaryIO, entries: Mapping[str, Entry]) -> tuple[Metada
     return metadata, interface
 
 
+def _as_written(head: dict[str, Any]) -> dict[str, Any]:
+    """Without the empty list of links that some bundles have."""
+    return {key: value for key, value in head.items() if value or key != LINKS}
+
+
 def _read_interface(data: Any) -> Interface:
     """Blocks and heads; counted before anything is built from them."""
     try:
@@ -322,7 +346,7 @@ def _read_interface(data: Any) -> Interface:
         if parts > MAX_RULE_PARTS:
             raise BundleError(f"the heads have {parts} rules and picks, the limit is {MAX_RULE_PARTS}")
         interface = msgspec.convert(data, Interface, strict=True)
-        if interface.to_json() != data:
+        if interface.to_json() != {**data, "heads": [_as_written(head) for head in data["heads"]]}:
             raise BundleError("the interface holds keys that are not known")
         blocks = (*interface.blocks, *interface.privileged)
         if len({b.name for b in blocks}) < len(blocks) or len({h.name for h in interface.heads}) < len(interface.heads):

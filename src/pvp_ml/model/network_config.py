@@ -13,7 +13,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from pvp_ml.spec import Block, Interface
+from pvp_ml.spec import Block, Head, Interface
 
 Width = Annotated[int, Field(ge=1, le=8192)]
 Layers = Annotated[tuple[Width, ...], Field(max_length=8)]
@@ -37,6 +37,10 @@ class NetworkConfig(BaseModel):
     embedding: Annotated[int, Field(ge=1, le=256)] = Field(16, description="width of an id's embedding")
     encoder: Layers = Field((), description="layers shared by the repetitions of a block; empty = none")
     pooling: Literal["concat", "mean_max"] = Field("concat", description="how encoded repetitions are joined")
+    pointer: Annotated[int, Field(ge=0, le=1024)] = Field(
+        0,
+        description="units that judge a choice by the rows it is about (links of the game); needs an encoder; 0 = none",
+    )
     frames: Annotated[tuple[int, ...], Field(min_length=1, max_length=16)] = Field(
         (0,), description="stacked observations, 0 = now, 1 = one decision ago, …"
     )
@@ -50,6 +54,8 @@ class NetworkConfig(BaseModel):
             raise ValueError("privileged: true needs critic: separate, or the actor would see what is hidden from it")
         if list(self.frames) != sorted(set(self.frames)) or self.frames[0] != 0:
             raise ValueError(f"frames {self.frames} must start with 0 and rise")
+        if self.pointer and (not self.encoder or self.pooling != "concat" or self.heads == "mlp"):
+            raise ValueError("pointer needs an encoder, pooling: concat and heads: table or independent")
         if not self.trunk:
             raise ValueError("trunk needs at least one layer")
         return self
@@ -115,6 +121,21 @@ def encoder_name(block: Block) -> str:
     return f"encoder/{block.name.replace('.', '-')}"
 
 
+def pointer_name(block: str, part: str) -> str:
+    """What the tensors begin with that judge choices by rows of this block."""
+    return f"pointer/{block.replace('.', '-')}/{part}"
+
+
+def linked_blocks(head: Head) -> tuple[str, ...]:
+    """Blocks that a head's choices are about, in the order in which links name them."""
+    return tuple(dict.fromkeys(link.block for link in head.links))
+
+
+def roles_of(interface: Interface, block: str) -> tuple[str, ...]:
+    """Roles that rows of a block play in any head, in the order in which links name them."""
+    return tuple(dict.fromkeys(link.role for head in interface.heads for link in head.links if link.block == block))
+
+
 def tensor_shapes(network: NetworkConfig, interface: Interface) -> dict[str, tuple[int, ...]]:
     """Name → shape of every weight, actor first, then critic; linear weights are [out, in]."""
     shapes: dict[str, tuple[int, ...]] = {}
@@ -133,6 +154,7 @@ def tensor_shapes(network: NetworkConfig, interface: Interface) -> dict[str, tup
         shapes["memory/input_bias"] = shapes["memory/hidden_bias"] = (3 * network.memory,)
         last = network.memory
     _heads(shapes, network, interface, last)
+    _pointers(shapes, network, interface, last)
     if network.win_head:
         _linear(shapes, "win", last, 1)
     if network.critic == "separate":
@@ -169,6 +191,14 @@ def _heads(shapes: dict[str, tuple[int, ...]], network: NetworkConfig, interface
     for head in interface.heads:
         _mlp(shapes, f"head/{head.name}", (width + picked, *network.head_layers, head.size))
         picked += head.size
+
+
+def _pointers(shapes: dict[str, tuple[int, ...]], network: NetworkConfig, interface: Interface, width: int) -> None:
+    for head in interface.heads if network.pointer else ():
+        for block in linked_blocks(head):
+            _linear(shapes, pointer_name(block, "row"), network.encoder[-1], network.pointer)
+            shapes[f"{pointer_name(block, f'of-{head.name}')}/weight"] = (network.pointer, width)
+            shapes[f"{pointer_name(block, 'role')}/weight"] = (len(roles_of(interface, block)), network.pointer)
 
 
 def _mlp(shapes: dict[str, tuple[int, ...]], name: str, sizes: tuple[int, ...]) -> None:

@@ -16,6 +16,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.match import FloatArray
 from pvp_ml.model.actor import Array, check_tensors, inverse_deviation
 from pvp_ml.model.network_config import BlockLayout, NetworkConfig, block_layouts, encoder_name, is_plain
+from pvp_ml.model.pointers import pointers
 from pvp_ml.model.sampling.rules import rule_matrices
 from pvp_ml.spec import Interface
 
@@ -120,8 +121,9 @@ class _Writer:
     def decide(self) -> None:
         """Head after head: logits given the picks so far, what is legal given them, the best of logit + noise."""
         g = self._g
-        features = self._features(self._inputs())
-        plain = "" if self._network.heads == "mlp" else self._linear("head", features)
+        x = self._inputs()
+        features = self._features(x)
+        plain = "" if self._network.heads == "mlp" else self._plain(x, features)
         illegal = g.constant(_ILLEGAL)
         hots: list[str] = []
         actions: list[str] = []
@@ -200,6 +202,24 @@ class _Writer:
         candidate = g.op("Tanh", g.op("Add", new_parts[2], g.op("Mul", reset, old_parts[2])))
         rest = g.op("Mul", g.op("Sub", g.constant(np.float32(1.0)), update), candidate)
         return g.op("Add", rest, g.op("Mul", update, "memory"), result="memory_after")
+
+    def _plain(self, x: str, features: str) -> str:
+        """[B,A] logits before any picks."""
+        g, logits = self._g, self._linear("head", features)
+        for pointer in pointers(self._network, self._interface):
+            count, width = pointer.high - pointer.low, self._network.encoder[-1]
+            rows = g.columns(x, pointer.start, pointer.start + count * width)
+            rows = g.op("Reshape", rows, g.constant(np.array([-1, count, width], np.int64)))
+            weights = {name: self._tensors[f"{name}/weight"].T for name in (pointer.row, pointer.context, pointer.role)}
+            context = g.op("Unsqueeze", g.op("MatMul", features, g.constant(weights[pointer.context])), g.axis(1))
+            hidden = g.op("MatMul", rows, g.constant(weights[pointer.row]))
+            hidden = g.op("Add", hidden, g.constant(self._tensors[f"{pointer.row}/bias"]))
+            said = g.op("MatMul", self._activated(g.op("Add", hidden, context)), g.constant(weights[pointer.role]))
+            flat = g.op("Reshape", said, g.constant(np.array([-1, len(pointer.places)], np.int64)))
+            places = np.zeros((len(pointer.places), self._interface.mask_size), np.float32)
+            places[:, pointer.columns] = pointer.places
+            logits = g.op("Add", logits, g.op("MatMul", flat, g.constant(places)))
+        return logits
 
     def _head(self, h: int, features: str, plain: str, picks: str) -> str:
         """[B, size] logits given the picks before."""

@@ -6,7 +6,6 @@ seat in one match stand in the order in which they were decided. Shape letters a
 
 from __future__ import annotations
 
-import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from pvp_ml import data_files
 from pvp_ml.errors import UserError
 from pvp_ml.match import BoolArray, FloatArray, IntArray
 from pvp_ml.model.archive import MAX_TOTAL_BYTES, read_directory, read_entry, write_archive
@@ -85,12 +85,9 @@ def write_recording(path: Path, recording: Recording, game: str, interface: Inte
         "match": recording.matches.astype(np.int64),
     }
     data = write_archive({METADATA: facts.model_dump_json().encode(), ROWS: write_tensors(arrays)})
-    aside = path.with_name(f"{path.name}.tmp-{os.getpid()}")
     try:
-        aside.write_bytes(data)
-        aside.replace(path)
+        data_files.replace_file(path, data)
     except OSError as error:
-        aside.unlink(missing_ok=True)
         raise RecordingError(f"cannot write '{path}': {error.strerror}", "choose a writable folder") from error
 
 
@@ -156,7 +153,7 @@ def _apart(columns: tuple[npt.NDArray[np.int64], ...]) -> npt.NDArray[np.int64]:
 
 def parts_of(recording: Recording, interface: Interface) -> list[Recording]:
     """The recording in pieces that fit into a file each; a match stays in one piece."""
-    row_bytes = 4 * interface.obs_size + interface.mask_size + 8 * len(interface.heads) + 8
+    row_bytes = 4 * interface.obs_size + interface.mask_size + 8 * len(interface.heads) + 16  # lane and match
     most = min(MAX_ROWS, (MAX_TOTAL_BYTES - MAX_METADATA_BYTES) // row_bytes)
     if len(recording) <= most:
         return [recording]

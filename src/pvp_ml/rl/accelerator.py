@@ -14,7 +14,7 @@ from torch import Tensor
 
 from pvp_ml.errors import UserError
 from pvp_ml.rl.loss import LossWeights, Minibatch, ppo_loss
-from pvp_ml.rl.policy.policy import Anchor, Evaluation, Policy
+from pvp_ml.rl.policy.policy import Anchor, Policy, PolicyOutput
 from pvp_ml.rl.policy.sequences import Sequences
 from pvp_ml.rl.ppo_config import Device, Precision
 
@@ -39,7 +39,7 @@ def backward(policy: Policy, batch: Minibatch, anchors: Mapping[str, Anchor], we
     return Judged(sums, None if new.win_logit is None else new.win_logit.detach())
 
 
-def judge(policy: Policy, batch: Minibatch, with_log_probs: bool = False) -> Evaluation:
+def judge(policy: Policy, batch: Minibatch, with_log_probs: bool = False) -> PolicyOutput:
     """What a policy now thinks of the rows' actions."""
     return policy.evaluate(batch.obs, batch.privileged, batch.legal, batch.actions, batch.memory, with_log_probs)
 

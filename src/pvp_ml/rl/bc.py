@@ -15,11 +15,11 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 
 from pvp_ml.errors import UserError
-from pvp_ml.match import FloatArray
+from pvp_ml.match import FloatArray, IntArray
 from pvp_ml.model.recording import Recording
 from pvp_ml.model.sampling.heads import legal_given
 from pvp_ml.rl.normalize import moments, update
-from pvp_ml.rl.policy.policy import Evaluation, Policy
+from pvp_ml.rl.policy.policy import Policy, PolicyOutput
 from pvp_ml.rl.policy.sequences import Cuts, Sequences, cut_chains, gather
 
 Ints = npt.NDArray[np.int64]
@@ -64,7 +64,7 @@ def clone(policy: Policy, recording: Recording, config: CloneConfig) -> CloneRep
     if not len(taught):
         count = len(np.unique(recording.matches))
         raise UserError(f"the recording holds {count} matches, none is left to learn from", "record more")
-    _take_statistics(policy, recording, taught)
+    take_statistics(policy, recording.obs[taught], recording.actions[taught])
     data = _Rows(policy, recording, lane_of, _shares(policy, config.smoothing))
     loss = _fit(policy, data, taught, config, rng)
     measured = held if len(held) else taught
@@ -124,12 +124,13 @@ class _Rows:
         return rows[picked], Sequences(torch.from_numpy(steps), torch.from_numpy(place), empty)
 
 
-def _take_statistics(policy: Policy, recording: Recording, rows: Ints) -> None:
+def take_statistics(policy: Policy, obs: FloatArray, actions: IntArray) -> None:
+    """Make the policy's observation statistics those of obs [B,D], and of the picks where heads read earlier ones."""
     for key, array in policy.normalizer.items():
         array[:] = 1.0 if key.endswith("/var") else 0.0
-    update(policy.normalizer, "obs", moments(recording.obs[rows]))
+    update(policy.normalizer, "obs", moments(obs))
     if "pick/mean" in policy.normalizer:
-        picks = policy.layout.one_hot(torch.from_numpy(recording.actions[rows]).long())
+        picks = policy.layout.one_hot(torch.from_numpy(actions).long())
         update(policy.normalizer, "pick", moments(picks.numpy()))
 
 
@@ -159,7 +160,7 @@ def _fit(policy: Policy, data: _Rows, rows: Ints, config: CloneConfig, rng: np.r
 
 def _evaluate(
     policy: Policy, data: _Rows, rows: Ints, memory: Sequences | None, with_log_probs: bool = False
-) -> Evaluation:
+) -> PolicyOutput:
     actions = torch.from_numpy(data.recording.actions[rows]).long()
     hidden = torch.zeros(len(rows), policy.interface.privileged_size) if policy.network.privileged else None
     obs, legal = torch.from_numpy(data.obs[rows]), torch.from_numpy(data.legal[rows])
@@ -170,12 +171,12 @@ def _loss(policy: Policy, data: _Rows, rows: Ints, memory: Sequences | None) -> 
     """Sum over rows and heads of the cross-entropy to the recorded choice, mixed with all legal ones where asked."""
     if not data.smoothing.any():
         return -_evaluate(policy, data, rows, memory).log_prob.sum()
-    told = _evaluate(policy, data, rows, memory, with_log_probs=True)
-    assert told.log_probs is not None
+    evaluated = _evaluate(policy, data, rows, memory, with_log_probs=True)
+    assert evaluated.log_probs is not None
     actions = torch.from_numpy(data.recording.actions[rows]).long()
-    chosen = told.log_probs.gather(2, actions.unsqueeze(2)).squeeze(2)
+    chosen = evaluated.log_probs.gather(2, actions.unsqueeze(2)).squeeze(2)
     legal = policy.layout.pad_legal(torch.from_numpy(data.legal[rows]))
-    spread = torch.where(legal, told.log_probs, 0.0).sum(2) / legal.sum(2)
+    spread = torch.where(legal, evaluated.log_probs, 0.0).sum(2) / legal.sum(2)
     return -torch.lerp(chosen, spread, data.smoothing).sum()
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from pvp_ml.rl.policy.policy import Evaluation
+from pvp_ml.rl.policy.policy import PolicyOutput
 from pvp_ml.rl.policy.sequences import Sequences
 from pvp_ml.rl.ppo_config import AnchorConfig as AnchorConfig
 from pvp_ml.rl.ppo_config import PpoConfig as PpoConfig
@@ -72,7 +72,11 @@ SUMS = ("rows", "policy", "value", "kl", "clipped", "entropy", "teacher", "magne
 
 
 def ppo_loss(
-    new: Evaluation, batch: Minibatch, weights: LossWeights, teacher: Tensor | None = None, magnet: Tensor | None = None
+    new: PolicyOutput,
+    batch: Minibatch,
+    weights: LossWeights,
+    teacher: Tensor | None = None,
+    magnet: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Summed loss over the rows, and the sums to report [len(SUMS)+H]. Anchors are given as log-probs [B,H,X]."""
     log_ratio = new.log_prob - batch.log_prob

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.model.actor import Array
+from pvp_ml.rl.kernels.moments import row_moments
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +20,13 @@ class Moments:
     squares: npt.NDArray[np.float64]
 
 
-def moments(rows: Array) -> Moments:
-    """Moments of rows [B,D] over B; an empty array has count 0."""
-    if len(rows) == 0:
-        zeros = np.zeros(rows.shape[1], np.float64)
-        return Moments(0.0, zeros, zeros)
-    mean = rows.mean(axis=0, dtype=np.float64)
-    squares = np.square(rows - mean, dtype=np.float64).sum(axis=0)
-    return Moments(float(len(rows)), mean, squares)
+def moments(rows: Array, index: npt.NDArray[np.int64] | None = None) -> Moments:
+    """Moments of rows [B,D] over B, or of those that `index` picks; none have count 0."""
+    index = np.arange(len(rows)) if index is None else index
+    mean, squares = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+    if len(index):
+        row_moments(rows, index, mean, squares)
+    return Moments(float(len(index)), mean, squares)
 
 
 def combine(a: Moments, b: Moments) -> Moments:

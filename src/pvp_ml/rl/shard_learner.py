@@ -7,7 +7,7 @@ rollout that came over the network.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from pvp_ml.rl.kernels.returns import discounted_returns
 from pvp_ml.rl.loss import SUMS, LossWeights, Minibatch, PpoConfig
 from pvp_ml.rl.normalize import Moments, moments
 from pvp_ml.rl.novelty import add_novelty
+from pvp_ml.rl.policy.mlp import PlainBatch, PlainGradient, PlainRows, is_plain_policy
 from pvp_ml.rl.policy.policy import Anchor, Policy
 from pvp_ml.rl.policy.sequences import Cuts, Sequences, cut, gather
 from pvp_ml.rl.rollout import ReturnTerms, Rollout, Rows
@@ -79,6 +80,7 @@ class ShardTrainee:
     scale: tuple[float, float] = (0.0, 1.0)
     log_prob: FloatArray | None = None  # [B] under the present weights, where the rows were acted by older ones
     accelerator: Accelerator | None = None  # judges minibatches elsewhere or in another precision
+    plain: PlainGradient | None = None  # judges those of a plain network, without torch
     correction: FloatArray | None = None  # [B] what such a row's advantage is multiplied by
 
 
@@ -97,6 +99,8 @@ class ShardLearner:
         for share in shares:
             share.policy.bind_gradients(share.gradient)
             share.accelerator = accelerator_for(share.policy, share.config.device, share.config.precision)
+            if share.accelerator is None and is_plain_policy(share.policy):
+                share.plain = PlainGradient(share.policy, share.gradient)
 
     def add_novelty(self, coefficients: FloatArray) -> float:
         """Pay each trainee for the unusual: see `novelty`. Returns the sum paid."""
@@ -138,8 +142,8 @@ class ShardLearner:
             rows=len(rows.index),
             advantage=_sums(rows.advantage),
             returns=_sums(rows.returns),
-            obs=moments(rollout.flat("obs")[picked]),
-            privileged=moments(rollout.flat("privileged")[picked]),
+            obs=moments(rollout.flat("obs"), picked),
+            privileged=moments(rollout.flat("privileged"), picked),
             picks=self._pick_moments(share, picked),
             limited=(int((paid > terms.limit[k]).sum()), len(paid)),
             ended=ended,
@@ -231,6 +235,11 @@ class ShardLearner:
             return np.zeros(len(SUMS) + len(share.policy.interface.heads))
         accelerator = share.accelerator
         chosen = share.order[low:high]
+        if share.plain is not None and weights.teacher == weights.magnet == 0.0:
+            sums, win_logit = share.plain.add(self._plain_rows(), self._plain_batch(share, chosen), weights)
+            if win_logit is not None and share.win_logit is not None:
+                share.win_logit[chosen] = win_logit
+            return sums
         if accelerator is None:
             judged = backward(share.policy, self._minibatch(share, chosen), share.anchors, weights)
         else:
@@ -256,10 +265,6 @@ class ShardLearner:
         def pick(name: str) -> torch.Tensor:
             return torch.from_numpy(rollout.flat(name)[index])
 
-        mean, scale = share.scale
-        advantage = (rows.advantage[order] - mean) * scale
-        if share.correction is not None:
-            advantage = advantage * share.correction[order]
         return Minibatch(
             obs=self._seen(index),
             privileged=pick("privileged") if share.policy.network.privileged else None,
@@ -267,12 +272,35 @@ class ShardLearner:
             actions=pick("actions").long(),
             log_prob=pick("log_prob") if share.log_prob is None else torch.from_numpy(share.log_prob[order]),
             value=pick("value"),
-            advantage=torch.from_numpy(advantage).float(),
+            advantage=torch.from_numpy(self._advantages(share, order)),
             returns=torch.from_numpy(rows.returns[order]),
             won=None if share.lessons is None else torch.from_numpy(share.lessons.won[order]),
             win_weight=None if share.win_weight is None else torch.from_numpy(share.win_weight[order]),
             memory=memory,
         )
+
+    def _plain_rows(self) -> PlainRows:
+        return PlainRows(*(self.rollout.flat(field.name) for field in fields(PlainRows)))
+
+    def _plain_batch(self, share: ShardTrainee, order: npt.NDArray[np.int64]) -> PlainBatch:
+        rows = share.rows
+        assert rows is not None
+        index = rows.index[order]
+        return PlainBatch(
+            index=index,
+            log_prob=self.rollout.flat("log_prob")[index] if share.log_prob is None else share.log_prob[order],
+            advantage=self._advantages(share, order),
+            returns=rows.returns[order],
+            won=None if share.lessons is None else share.lessons.won[order],
+            win_weight=None if share.win_weight is None else share.win_weight[order],
+        )
+
+    def _advantages(self, share: ShardTrainee, order: npt.NDArray[np.int64]) -> FloatArray:
+        """[B] normalised, and corrected where older weights acted."""
+        assert share.rows is not None
+        mean, scale = share.scale
+        advantage = (share.rows.advantage[order] - np.float32(mean)) * np.float32(scale)
+        return advantage if share.correction is None else advantage * share.correction[order]
 
     def carry(self) -> list[npt.NDArray[np.float64]]:
         """Learning is over: keep the rows whose next decision has not come.

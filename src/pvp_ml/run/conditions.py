@@ -1,4 +1,4 @@
-"""Conditions over metrics: when to stop early, when to go on to the next phase."""
+"""Conditions over metrics: when to stop early, when to move to the next phase."""
 
 from __future__ import annotations
 

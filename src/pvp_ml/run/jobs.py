@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from pvp_ml.errors import UserError
 from pvp_ml.run.processes import Identity, descendants, has_command, holds_lock, send
+from pvp_ml.run.store.links import refuse_links
 from pvp_ml.run.store.lock import LOCK_FILE, read_record
 from pvp_ml.run.store.run_store import RunStore, check_run_name
 from pvp_ml.run.tracking.tracker import read_metrics
@@ -50,6 +51,7 @@ class Job:
 
 def start_detached(store: RunStore, arguments: Sequence[str], environment: dict[str, str] | None = None) -> Job:
     """Start `python -m pvp_ml.train ARGUMENTS` in a session of its own, with its output in the run's log."""
+    refuse_links(store.path)
     store.create()
     log = store.logs / LOG_FILE
     command = [sys.executable, "-m", "pvp_ml.train", *arguments]
@@ -69,6 +71,25 @@ def start_detached(store: RunStore, arguments: Sequence[str], environment: dict[
 
 def read_job(folder: Path) -> Job:
     """The truth about one run: what is recorded, checked against the processes that live."""
+    process, command = read_trainer(folder)
+    rows = read_metrics(folder / "metrics.jsonl") if (folder / "metrics.jsonl").is_file() else []
+    last = rows[-1] if rows else {}
+    steps = int(last.get("steps", 0))
+    state = _state(folder, process, steps)
+    return Job(folder.name, folder, state, process, command, steps, float(last.get("seconds", 0.0)))
+
+
+def read_state(folder: Path, steps: int) -> State:
+    """The state alone, for whoever knows how far the run is."""
+    return _state(folder, read_trainer(folder)[0], steps)
+
+
+def _state(folder: Path, process: Identity | None, steps: int) -> State:
+    return "running" if process else "finished" if _is_finished(folder, steps) else "stopped"
+
+
+def read_trainer(folder: Path) -> tuple[Identity | None, tuple[str, ...]]:
+    """The process that trains the run, if it lives, and the command on record."""
     process, command = None, ()
     for name in (JOB_FILE, LOCK_FILE):  # a run in the foreground has a lock and no job file
         record = read_record(folder / name)
@@ -80,11 +101,7 @@ def read_job(folder: Path) -> Job:
         command = tuple(words)
         if found.is_alive and has_command(found.pid, command):
             process = found
-    rows = read_metrics(folder / "metrics.jsonl") if (folder / "metrics.jsonl").is_file() else []
-    last = rows[-1] if rows else {}
-    steps = int(last.get("steps", 0))
-    state: State = "running" if process else "finished" if _is_finished(folder, steps) else "stopped"
-    return Job(folder.name, folder, state, process, command, steps, float(last.get("seconds", 0.0)))
+    return process, command
 
 
 def _recorded(fields: Any) -> Identity | None:

@@ -1,9 +1,10 @@
-"""What this machine has, and what a run needs of it: cores and memory."""
+"""What this machine has, and what a run needs of it: cores, memory, and what is installed."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from pvp_ml.spec import GameSpec
@@ -54,3 +55,12 @@ def auto_batch(rows: int, free: int | None) -> int:
     most = 16_384 if free is None else min(16_384, max(256, free // 10 // 16_384))
     wanted = max(256, min(most, rows // 4))
     return 1 << (wanted.bit_length() - 1)
+
+
+def versions() -> dict[str, str]:
+    """What a model was made with: package → version."""
+    found = {}
+    for name in ("pvp-ml", "torch", "numpy", "numba"):
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found

@@ -69,17 +69,17 @@ def object_store_bytes(plan: Blueprint) -> int:
 
 
 def measure(
-    config: Config, name: str, bundle: Bundle, against: tuple[str, ...], matches: int, force: TaskRunner | None
+    config: Config, name: str, bundle: Bundle, against: tuple[str, ...], matches: int, runner: TaskRunner | None
 ) -> list[Evaluation]:
     """A policy against each of these opponents, here or as tasks; the results are the same."""
     env, seed, greedy = config.env, config.run.seed, config.eval.greedy
     scenarios = tuple(env.scenarios)
-    if force is not None:
-        book = EvalQueue(env.type, env.settings, Path.cwd())
-        first = book.policy(name, pack_bundle(bundle), greedy)
+    if runner is not None:
+        queue = EvalQueue(env.type, env.settings, Path.cwd())
+        first = queue.policy(name, pack_bundle(bundle), greedy)
         for other in against:
-            book.add(first, book.side(other), matches, seed, scenarios)
-        return list(book.play(force))
+            queue.add(first, queue.side(other), matches, seed, scenarios)
+        return list(queue.play(runner))
     contestant, reports = Contestant.of_bundle(name, bundle, greedy), []
     for other in against:
         opponent = find_contestant(other, env.spec, Path.cwd())

@@ -56,8 +56,8 @@ def start_time(pid: int) -> str:
 def command_line(pid: int) -> tuple[str, ...]:
     """The words that the process was started with; all in one where only `ps` tells them, empty if nobody does."""
     if not PROC.is_dir():
-        told = _ps("command", pid)
-        return (told,) if told else ()
+        command = _ps("command", pid)
+        return (command,) if command else ()
     return tuple(_read(PROC / str(pid) / "cmdline").split("\0")[:-1])
 
 
@@ -74,8 +74,8 @@ def holds_lock(pid: int, path: Path) -> bool:
         wanted = path.lstat()
         for entry in (PROC / str(pid) / "fd").iterdir():
             with contextlib.suppress(OSError):
-                told = entry.stat()
-                is_same = (told.st_dev, told.st_ino) == (wanted.st_dev, wanted.st_ino)
+                opened = entry.stat()
+                is_same = (opened.st_dev, opened.st_ino) == (wanted.st_dev, wanted.st_ino)
                 if is_same and "FLOCK" in _read(PROC / str(pid) / "fdinfo" / entry.name):
                     return True
     except OSError:
@@ -140,10 +140,10 @@ def _run_ps(*words: str) -> str:
     if sys.platform == "win32":
         return ""
     try:
-        told = subprocess.run(["ps", *words], capture_output=True, text=True, timeout=PS_TIMEOUT_S, check=False)  # noqa: S603, S607
+        done = subprocess.run(["ps", *words], capture_output=True, text=True, timeout=PS_TIMEOUT_S, check=False)  # noqa: S603, S607
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return told.stdout
+    return done.stdout
 
 
 def _is_locked(path: Path) -> bool:

@@ -45,7 +45,7 @@ def find_checkpoint(store: RunStore, start: Start) -> Checkpoint | None:
     if start.checkpoint:
         path = Path(start.checkpoint)
         if not path.is_dir():
-            raise UserError(f"there is no checkpoint folder '{path}'", "name one of experiments/NAME/checkpoints/")
+            raise UserError(f"there is no checkpoint folder '{path}'", "name a folder inside the checkpoints/ of a run")
         return load(path)
     if start.milestone:
         return store.milestone(start.milestone)
@@ -79,10 +79,13 @@ def is_rewarded_otherwise(files: Mapping[str, bytes], config: Config) -> bool:
         return False
 
 
-def warm_start(trainee: Trainee, start: Start) -> list[str]:
-    """Copy the weights and statistics that fit from a bundle or a checkpoint folder; returns what was left out."""
+def warm_start(trainee: Trainee, start: Start, runs: Path) -> list[str]:
+    """Copy the weights and statistics that fit from a bundle, a checkpoint folder or a run in the folder `runs`.
+
+    Returns what was left out.
+    """
     name = start.source
-    weights, statistics = _read(name)
+    weights, statistics = _read(name, runs)
     if start.bc_model:
         weights = {key: array for key, array in weights.items() if not is_critic(key)}
     left = []
@@ -98,17 +101,17 @@ def warm_start(trainee: Trainee, start: Start) -> list[str]:
     return left
 
 
-def _newest(name: str) -> Checkpoint | None:
+def _newest(name: str, runs: Path) -> Checkpoint | None:
     """A checkpoint folder itself, or the newest checkpoint of a run given by folder or name; None for anything else."""
     folder = Path(name)
-    for run in (folder, Path("experiments") / name):
+    for run in (folder, runs / name):
         if (run / "checkpoints").is_dir() and (found := RunStore(run.parent, run.name).latest()) is not None:
             return found
     return load(folder) if folder.is_dir() else None
 
 
-def _read(name: str) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
-    found = _newest(name)
+def _read(name: str, runs: Path) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
+    found = _newest(name, runs)
     if found is not None:
         files: dict[str, Any] = dict(found.files)
         return (

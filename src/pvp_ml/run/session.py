@@ -18,6 +18,7 @@ from pvp_ml.run.config.schema import Config
 from pvp_ml.run.machine import free_bytes
 from pvp_ml.run.resume import Start
 from pvp_ml.run.store.disk_budget import check_room
+from pvp_ml.run.store.links import refuse_links
 from pvp_ml.run.store.run_store import RunStore
 from pvp_ml.run.threads import threads
 from pvp_ml.run.tracking.alarms import Alarms, warn_at_start
@@ -42,15 +43,16 @@ def open_run(config: Config, console: Console, start: Start | None = None) -> It
     for name in (*config.eval.opponents, *config.eval.references):
         find_contestant(name, config.env.spec, Path.cwd())
     store = RunStore(Path(config.run.directory), config.run.name, config.run.keep_checkpoints)
+    refuse_links(store.path)
     need = check_room(config, config.env.spec, store.path)
     warn_at_start(config, free_bytes())
     with contextlib.closing(Run(config, store, Tracker())) as run:
-        told = ", ".join(f"{name}={value}" for name, value in threads().items())
-        log.info("%d shards, %s; will need about %s of disk", run.learning.shards.count, told, need.text())
+        limits = ", ".join(f"{name}={value}" for name, value in threads().items())
+        log.info("%d shards, %s; will need about %s of disk", run.learning.shards.count, limits, need.text())
         store.create()
         with store.lock(time.time()):
             if run.resume(start):
-                log.info("going on with run '%s' at %d steps", config.run.name, run.progress.steps)
+                log.info("resuming run '%s' at %d steps", config.run.name, run.progress.steps)
             store.export("config.yml", config.to_yaml().encode())
             attach_sinks(run, console)
             yield run
@@ -66,7 +68,7 @@ def attach_sinks(run: Run, console: Console) -> None:
             shown = (lambda: distributions(run)) if tracking.histograms else None
             run.tracker.add("TensorBoard", TensorBoard(folder, steps, shown))
         except (UserError, OSError) as error:
-            log.warning("no TensorBoard: %s; training goes on, metrics are in %s", error, run.store.metrics)
+            log.warning("no TensorBoard: %s; training continues, metrics are in %s", error, run.store.metrics)
     if tracking.wandb:
         run.tracker.add("W&B", WeightsAndBiases(tracking.wandb, run.store.path, run.config.to_data()))
     run.tracker.add("alarms", Alarms(run.config.ppo.normalize_rewards))
@@ -82,15 +84,15 @@ def attach_sinks(run: Run, console: Console) -> None:
 
 def distributions(run: Run) -> dict[str, Array]:
     """What TensorBoard shows as histograms: the main policy's weights, and the first shard's rewards of a rollout."""
-    told = {f"weights/{name}": array for name, array in run.learning.trainees[MAIN].policy.tensors().items()}
+    arrays = {f"weights/{name}": array for name, array in run.learning.trainees[MAIN].policy.tensors().items()}
     own = getattr(run.learning.shards, "own", None)
     if own is not None:
-        told["rollout/reward"] = own.collector.rollout.reward
-    return told
+        arrays["rollout/reward"] = own.collector.rollout.reward
+    return arrays
 
 
 def final_evaluation(run: Run) -> list[Evaluation]:
     """Measure the finished policy, and put the results into its model file."""
-    reports = run.evaluate()
+    reports = run.evaluate_once()
     run.store.try_export("model.zip", pack_bundle(run.bundle()))
     return reports

@@ -10,7 +10,6 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -26,11 +25,13 @@ from pvp_ml.rl.trainee import NonFiniteError
 from pvp_ml.run.conditions import holds
 from pvp_ml.run.config.schema import Config
 from pvp_ml.run.learning import Learning, Rollouts
+from pvp_ml.run.machine import versions
 from pvp_ml.run.placement import blueprint as blueprint
 from pvp_ml.run.placement import measure, open_shards
 from pvp_ml.run.resume import Start, differences, find_checkpoint, is_rewarded_otherwise, warm_start
-from pvp_ml.run.store.checkpoint import believing, pack, read_extra, unpack
+from pvp_ml.run.store.checkpoint import Window, checking, pack, read_extra, read_window, unpack
 from pvp_ml.run.store.disk_budget import is_within
+from pvp_ml.run.store.league_files import remove_unneeded
 from pvp_ml.run.store.milestones import free_label, notes
 from pvp_ml.run.store.run_store import Checkpoint, RunStore
 from pvp_ml.run.tracking.match_metrics import MatchMetrics
@@ -82,6 +83,7 @@ class Run:
         self._lost = 0
         self._learn_seconds = 0.0
         self._saved_at = -1
+        self._measured: tuple[int, list[Evaluation]] = (-1, [])  # steps of the last evaluation, and what it found
         self._owes_milestone = False  # the next state that is saved becomes one
         self._phase_since = 0
         self._rollouts_before = 0
@@ -110,11 +112,11 @@ class Run:
         checkpoint = find_checkpoint(self.store, start)
         if checkpoint is None:
             if start.source:
-                for left in warm_start(self.learning.trainees[MAIN], start):
+                for left in warm_start(self.learning.trainees[MAIN], start, self.store.path.parent):
                     log.info("warm start left out %s", left)
                 self.learning.shards.refresh()
             return False
-        with believing(checkpoint.path):
+        with checking(checkpoint.path):
             extra = self._restore(checkpoint)
         if extra.get("owes_milestone") and checkpoint.path.parent == self.store.checkpoints:
             self._keep(checkpoint.path)  # the last session ended between the save and the milestone
@@ -140,6 +142,9 @@ class Run:
         self.progress = self._before = replace(progress, total_steps=self.config.run.total_steps)
         self.results = {name: MatchResult(**row) for name, row in extra["results"].items()}
         self.competition.restore(extra["competition"])
+        window = read_window(checkpoint.files)
+        self._matches.restore(window.matches)
+        self.tracker.last.update(window.last)
         self._phase_since = extra["phase_since"]
         self._last, self._saved_at = self._now(), progress.steps
         self._rollouts_before = progress.rollouts
@@ -148,7 +153,7 @@ class Run:
     # --- the steps of the loop --------------------------------------------------------------------------------------
 
     def has_more(self) -> bool:
-        """Whether to go on: steps or seconds are left and nobody asked to stop."""
+        """Whether to continue: steps or seconds are left and nobody asked to stop."""
         limits = self.config.run
         if limits.total_steps and self.progress.steps >= limits.total_steps:
             return False
@@ -182,7 +187,7 @@ class Run:
             facts = {**error.facts, "steps": self.progress.steps, "rollouts": self.progress.rollouts}
             self.store.try_export(name, json.dumps(facts, indent=1, sort_keys=True).encode())
             raise UserError(f"{error}; the weights are those before; diagnosis in '{self.store.path / name}'",
-                            "go on from the newest checkpoint with a lower learning rate") from error  # fmt: skip
+                            "resume from the newest checkpoint with a lower learning rate") from error  # fmt: skip
         self._learn_seconds = self._now() - before
         return metrics
 
@@ -220,7 +225,7 @@ class Run:
         known = {**self.tracker.last, "phase_steps": float(steps)}
         if steps < max(1, phase.min_steps) or not (phase.promote is None or holds(phase.promote, known)):
             return
-        files = pack(self.learning, self.progress, self.seconds, self._extra())
+        files = self._pack()
         rewarded = self.config.reward
         self.learning.shards.close()
         self._set_up(self.phase + 1)
@@ -249,8 +254,8 @@ class Run:
         settings = self.config.eval
         values: dict[str, float] = {}
         names = tuple(dict.fromkeys((*settings.opponents, *settings.references)))
-        count, force = matches or settings.matches, self.learning.shards.task_runner()
-        reports = measure(self.config, self.store.path.name, self.bundle(), names, count, force)
+        count, runner = matches or settings.matches, self.learning.shards.task_runner()
+        reports = measure(self.config, self.store.path.name, self.bundle(), names, count, runner)
         for name, report in zip(names, reports, strict=True):
             total = report.total
             values[f"eval/{name}/score"] = total.score
@@ -259,18 +264,24 @@ class Run:
             values.setdefault("eval/win_rate", report.total.score)
             self.results[name] = report.to_result(datetime.date.today().isoformat())
         if settings.references:
-            values["eval/rating"] = reference_rating(dict(zip(names, reports, strict=True)), settings.references)
+            values["eval/rating"] = reference_rating(dict(zip(names, reports, strict=True)), settings.references).rating
         self._last = self._now()  # evaluation is not training time
         self.tracker.write(Point(self.progress.steps, self.progress.rollouts, self.seconds, values))
+        self._measured = (self.progress.steps, reports)
         return reports
+
+    def evaluate_once(self) -> list[Evaluation]:
+        """What the last evaluation found if nothing was learned since, else a new one."""
+        steps, reports = self._measured
+        return reports if steps == self.progress.steps else self.evaluate()
 
     def save(self) -> None:
         """Write a checkpoint and the newest bundle; a full disk is a warning, three in a row stop the run."""
         try:
-            files = pack(self.learning, self.progress, self.seconds, self._extra())
+            files = self._pack()
         except ShardLostError as lost:
             self._replace(lost)
-            files = pack(self.learning, self.progress, self.seconds, self._extra())
+            files = self._pack()
         files["config.json"] = self.config.model_dump_json().encode()
         saved = self.store.try_save(self.progress.steps, files, self.spec.game_digest)
         if saved is None:
@@ -279,6 +290,7 @@ class Run:
         self._saved_at = self.progress.steps
         if self._owes_milestone:
             self._keep(saved)
+        remove_unneeded(self.competition.members, self.store.kept())
 
     def mark(self) -> None:
         """Keep the whole state for ever, with what is known of it; if it cannot be saved now, the next one that can."""
@@ -315,10 +327,11 @@ class Run:
         training = Training(
             steps=self.progress.steps,
             seconds=round(self.seconds, 1),
+            preset=self.config.run.preset,
             run=self.store.path.name,
             seed=self.config.run.seed,
             date=datetime.date.today().isoformat(),
-            versions=_versions(),
+            versions=versions(),
         )
         return make_bundle(
             self.spec, policy.network, policy.tensors(), policy.normalizer, training, tuple(self.results.values())
@@ -349,15 +362,18 @@ class Run:
         self.learning.shards.close()
         self.tracker.close()
 
-    def _extra(self) -> dict[str, Any]:
-        """What a checkpoint holds besides the trainees and the matches."""
-        return {
+    def _pack(self) -> dict[str, bytes]:
+        """The whole state as a checkpoint's files."""
+        members = {member.content_hash for member in self.competition.league.members}
+        window = Window(self._matches.state(), self.tracker.last)
+        extra = {
             "phase": self.phase,
             "phase_since": self._phase_since,
             "results": {name: result.model_dump() for name, result in self.results.items()},
             "competition": self.competition.state(),
             "owes_milestone": self._owes_milestone,
         }
+        return pack(self.learning, self.progress, self.seconds, extra, members, window)
 
     def _build(self, matches: int) -> VecGame | AsyncVecGame:
         return self.config.env.type.build(self.config.env.settings, matches)
@@ -377,11 +393,3 @@ class Run:
             raise UserError(f"{self._lost} shards died in this session, the last: {lost}", "see `pvp-ml doctor`")
         log.warning("%s; starting a new one, its matches in flight are lost", lost)
         self.learning.recover(lost.ranks)
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for name in ("pvp-ml", "torch", "numpy", "numba"):
-        with contextlib.suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found

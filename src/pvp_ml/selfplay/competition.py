@@ -20,7 +20,7 @@ from pvp_ml.selfplay.collect.active_matches import Outcome
 from pvp_ml.selfplay.evaluate import Contestant, evaluate
 from pvp_ml.selfplay.exploiters import Hunt
 from pvp_ml.selfplay.league import Entry, Kind, League
-from pvp_ml.selfplay.matchmaking import Matchmaker, SelfPlayConfig
+from pvp_ml.selfplay.matchmaking import Matchmaker, SelfPlayConfig, is_scripted
 from pvp_ml.selfplay.members import MemberFolder
 from pvp_ml.selfplay.plans import LineupMix, stream_seed
 from pvp_ml.selfplay.ratings import SequentialTest
@@ -97,8 +97,11 @@ class Competition:
         return {"league": self.league.to_json(), "hunts": {name: asdict(hunt) for name, hunt in self.hunts.items()}}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from `state`; members whose file is gone or rotten are named and left out."""
-        self.league = League.from_json(state["league"])
+        """Continue from `state` with the opponents that are configured now.
+
+        Members whose file is gone or corrupt are named and left out.
+        """
+        configured, self.league = self.league, League.from_json(state["league"])
         self.league.size, self.league.learning_rate = self.config.league_size, self.config.quality_learning_rate
         self.league.use_ratings(self.config.rating)
         self.hunts |= {name: Hunt(**hunt) for name, hunt in state["hunts"].items() if name in self.hunts}
@@ -106,8 +109,28 @@ class Competition:
             try:
                 self.members.read(entry.content_hash)
             except UserError as error:
-                log.warning("%s; the league goes on without it", error)
+                log.warning("%s; the league continues without it", error)
                 self.league.remove(entry.content_hash)
+        self._meet_configured(configured.members)
+
+    def _meet_configured(self, configured: list[Entry]) -> None:
+        """Meet those that the configuration names: it may be another one than that of the saved league."""
+        targets = {entry.name: entry.content_hash for entry in configured if entry.kind == "target"}
+        named = {Path(name).stem for config in self.config.mixture().values() for name in config.models}
+        self.league.members = [  # a target that is named but whose file is gone stays
+            m for m in self.league.members
+            if m.kind != "target" or (m.name in named and targets.get(m.name, m.content_hash) == m.content_hash)
+        ]  # fmt: skip
+        for entry in configured:
+            if entry.kind == "target" or not self._has_kin(entry):
+                self.league.add(entry)
+
+    def _has_kin(self, entry: Entry) -> bool:
+        """Whether the saved league already has the newest model, or the league, of that other run."""
+        if entry.kind == "latest":
+            return bool(self.league.of_kind("latest"))
+        run = entry.name.rpartition("-")[0]
+        return any(member.name.rpartition("-")[0] == run for member in self.league.members)
 
     def _add_targets(self) -> None:
         for config in self.config.mixture().values():
@@ -115,6 +138,8 @@ class Competition:
                 path = data_files.find("models", name, (".zip",), Path.cwd())
                 if path is not None:
                     self.join(read_bundle(path), path.stem, "target", 0)
+                elif not is_scripted(self._spec, name):
+                    log.warning("target '%s' is neither a model file nor a scripted player and is not met", name)
 
     def _add_latest(self, steps: int) -> None:
         """The newest model of another run takes the place of its older one; `past` takes that run's whole league."""

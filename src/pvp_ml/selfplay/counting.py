@@ -149,8 +149,10 @@ class Count:
             signals=tuple((s, float(means[0, k]), float(means[1, k])) for k, s in enumerate(spec.signals)),
             choices=choices,
             figures=self._figures,
-            told={label: (sums.values(FIRST), sums.values(SECOND)) for label, sums in self._figure_sums.items()},
-            told_within={label: self._within(label, sums) for label, sums in self._figure_sums.items()},
+            figure_values={
+                label: (sums.values(FIRST), sums.values(SECOND)) for label, sums in self._figure_sums.items()
+            },
+            figure_intervals={label: self._within(label, sums) for label, sums in self._figure_sums.items()},
         )
 
     def _within(self, label: str, sums: FigureSums) -> tuple[dict[str, tuple[float, float]], ...]:

@@ -17,13 +17,15 @@ from pvp_ml.match import AsyncVecGame, Bot, External, MatchPlan, VecGame
 from pvp_ml.model.bundle import Bundle, model_name, read_bundle
 from pvp_ml.players import BundlePlayer, Player
 from pvp_ml.selfplay.counting import FIRST, SECOND, Count, seatings
+from pvp_ml.selfplay.dial import Dial, Slowed, read_dial
 from pvp_ml.selfplay.plans import home_seat, seat_teams, stream_seed
 from pvp_ml.selfplay.tally import Evaluation
 from pvp_ml.spec import Figure, GameSpec
 
 EVERY_SCENARIO = "all"
+FULL_STRENGTH = Dial()
 
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """Called with (matches finished, matches planned)."""
 
 
@@ -37,16 +39,28 @@ class Contestant:
     draws: bool = True
 
     @classmethod
-    def of_bundle(cls, name: str, bundle: Bundle, greedy: bool = False) -> Contestant:
+    def of_bundle(cls, name: str, bundle: Bundle, greedy: bool = False, dial: Dial = FULL_STRENGTH) -> Contestant:
         """A policy; `greedy` always takes its preferred choice."""
-        return cls(name, make=lambda spec: BundlePlayer(bundle, spec, greedy), draws=not greedy)
+        quiet = greedy or dial.temperature == 0.0
+
+        def make(spec: GameSpec) -> Player:
+            player = BundlePlayer(bundle, spec, quiet, dial.temperature)
+            return Slowed(player, spec, dial) if dial.is_slow else player
+
+        return cls(name, make=make, draws=not quiet)
 
 
 def find_contestant(name: str, spec: GameSpec, working_directory: Path, greedy: bool = False) -> Contestant:
-    """A bot of the game, a scripted player, or a bundle by name or path; 'bot:', 'player:', 'model:' say which."""
-    kind, _, rest = name.partition(":")
+    """A bot of the game, a scripted player, or a bundle by name or path; 'bot:', 'player:', 'model:' say which.
+
+    A bundle's name may end with a dial, such as `best.zip@temperature=2,delay=3`: see `pvp_ml.selfplay.dial`.
+    """
+    plain, dial = read_dial(name)
+    kind, _, rest = plain.partition(":")
     if kind not in ("bot", "player", "model") or not rest:
-        kind, rest = "", name
+        kind, rest = "", plain
+    if dial != FULL_STRENGTH and (rest in spec.bots or rest in players.names()):
+        raise UserError(f"'{name}': only models have a strength dial", f"play '{plain}' as it is")
     if kind in ("", "bot") and rest in spec.bots:
         return Contestant(rest, bot=rest, draws="random" in rest)  # a bot of that name draws, all others reckon
     if kind in ("", "player") and rest in players.names():
@@ -58,16 +72,17 @@ def find_contestant(name: str, spec: GameSpec, working_directory: Path, greedy: 
             f"'{name}' is neither a bot of '{spec.name}', nor a scripted player, nor a model file",
             f"bots: {bots}; players: {', '.join(players.names())}; models: `pvp-ml model list`",
         )
-    return Contestant.of_bundle(model_name(path), read_bundle(path), greedy)
+    shown = model_name(path) + name[len(plain) :]
+    return Contestant.of_bundle(shown, read_bundle(path), greedy, dial)
 
 
 def evaluate(game: VecGame | AsyncVecGame, first: Contestant, second: Contestant, matches: int, seed: int = 0,
-             scenarios: Sequence[str] = (), progress: Progress | None = None,
+             scenarios: Sequence[str] = (), progress: OnProgress | None = None,
              figures: Sequence[Figure] = ()) -> Evaluation:  # fmt: skip
     """Play `matches` (rounded up to whole rounds of all seatings) and report. `game` must be fresh: nothing queued.
 
     scenarios: played in turn, round by round; empty means the game's first, ("all",) all that it has.
-    figures: numbers that players talk about, told for each scenario.
+    figures: numbers that players talk about, given for each scenario.
     """
     spec = game.spec
     every = tuple(s.name for s in spec.scenarios)
@@ -81,7 +96,7 @@ def evaluate(game: VecGame | AsyncVecGame, first: Contestant, second: Contestant
 
 
 def play_plans(game: VecGame | AsyncVecGame, sides: tuple[Contestant, Contestant], plans: list[MatchPlan], seed: int,
-               progress: Progress | None = None, figures: Sequence[Figure] = ()) -> Evaluation:  # fmt: skip
+               progress: OnProgress | None = None, figures: Sequence[Figure] = ()) -> Evaluation:  # fmt: skip
     """Play plans of `make_plans`, all or some of them, and report."""
     players = {str(i): side.make(game.spec) for i, side in enumerate(sides) if side.make is not None}
     table, count = Table(game, players), Count(game, len(plans), not any(side.draws for side in sides), figures)

@@ -56,12 +56,12 @@ class FigureSums:
         above, below = self._parts[:, side]
         aa, ab, bb = self._squares[:, side]
         rows = self._rows[side]
-        told: dict[str, tuple[float, float]] = {}
+        found: dict[str, tuple[float, float]] = {}
         for i, figure in enumerate(self.figures):
             if below[i] <= 0.0 or rows < 2:
                 continue
             ratio = above[i] / below[i]
             spread = max(0.0, aa[i] - 2.0 * ratio * ab[i] + ratio * ratio * bb[i]) * rows / (rows - 1)
             half = Z95 * math.sqrt(spread / max(share, 1e-9)) / below[i]
-            told[figure.name] = (float(ratio - half), float(ratio + half))
-        return told
+            found[figure.name] = (float(ratio - half), float(ratio + half))
+        return found

@@ -236,11 +236,11 @@ class League:
         try:
             saved = msgspec.convert(data, _Saved)
         except msgspec.ValidationError as error:
-            raise UserError(f"this is not a league: {error}", "go on from another checkpoint") from error
+            raise UserError(f"this is not a league: {error}", "resume from another checkpoint") from error
         numbers = [n for pair in saved.ratings.values() for n in pair] + [m.quality for m in saved.members]
         numbers += [n for row in (saved.forms or {}).values() for pair in row.values() for n in pair]
         if not all(math.isfinite(n) and abs(n) < 1e9 for n in (*numbers, saved.learning_rate)):
-            raise UserError("this is not a league: a rating or quality is not finite", "go on from another checkpoint")
+            raise UserError("this is not a league: a rating or quality is not finite", "resume from another checkpoint")
         payoff = {a: {b: Score(*s) for b, s in row.items()} for a, row in saved.payoff.items()}
         if saved.forms is None:  # older leagues
             forms = {a: {b: _form_of(score) for b, score in row.items()} for a, row in payoff.items()}

@@ -31,6 +31,7 @@ STRATEGIES: dict[str, dict[str, float]] = {
     "frozen": {"frozen": 1.0},
     "target": {"target": 1.0},
     "latest": {"latest": 1.0},
+    "exploiter": {"self": 0.5, "past": 0.5},
 }
 LEAGUE_KINDS = ("past", "pfsp", "frozen", "target", "latest")
 
@@ -69,8 +70,10 @@ class SelfPlayConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    strategy: Literal["", "pure", "past", "pfsp", "frozen", "target", "latest"] = Field(
-        "", description="the simple way: pure, past (half the matches against the league), pfsp, frozen, target, latest"
+    strategy: Literal["", "pure", "past", "pfsp", "frozen", "target", "latest", "exploiter"] = Field(
+        "",
+        description="the simple way: pure, past (half the matches against the league), pfsp, frozen, target, latest, "
+        "exploiter (past, and a second network that hunts for weaknesses)",
     )
     opponents: dict[str, OpponentConfig] = Field(
         {}, description="the explicit way: self, past, pfsp, frozen, target, latest, a bot or a scripted player → share"
@@ -84,6 +87,14 @@ class SelfPlayConfig(BaseModel):
     quality_learning_rate: Annotated[float, Field(gt=0)] = Field(0.01, description="η of the league's quality rule")
     rating: RatingSystem = Field("openskill", description="online ratings of the league: openskill, or elo (K = 16)")
     exploiters: dict[str, ExploiterConfig] = Field({}, description="name → a trainee that hunts the main one")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_exploiter(cls, data: Any) -> Any:
+        """The simple way to have one."""
+        if isinstance(data, Mapping) and data.get("strategy") == "exploiter" and not data.get("exploiters"):
+            return {**data, "exploiters": {"main-exploiter-1": {"against": "main"}}}
+        return data
 
     def mixture(self) -> dict[str, OpponentConfig]:
         """The opponents, whichever way they were given."""
@@ -149,7 +160,7 @@ class Matchmaker:
             kind: Literal["frozen", "target", "latest"] = name  # type: ignore[assignment]
             is_own = kind == "latest" and not config.run
             entries = league.of_kind("past")[-1:] if is_own else league.of_kind(kind)
-            scripts = [m for m in config.models if _is_scripted(self.spec, m)] if kind == "target" else []
+            scripts = [m for m in config.models if is_scripted(self.spec, m)] if kind == "target" else []
             chances = np.full(len(entries), 1.0 / max(1, len(entries) + len(scripts)))
         met_members: list[tuple[float, Occupant]] = [
             (float(chance), self._handicapped(entry, config, progress, rng))
@@ -192,5 +203,6 @@ def opponent(spec: GameSpec, name: str) -> Bot | Scripted:
     raise UserError(f"game '{spec.name}' has no opponent '{name}'", f"choose from: {known}")
 
 
-def _is_scripted(spec: GameSpec, name: str) -> bool:
+def is_scripted(spec: GameSpec, name: str) -> bool:
+    """Whether that is a bot of the game or a scripted player."""
     return name in spec.bots or name in players.names()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from pathlib import Path
 
+from pvp_ml import data_files
 from pvp_ml.errors import SaveError, UserError
 from pvp_ml.model.actor import Actor
 from pvp_ml.model.bundle import Bundle, pack_bundle, read_bundle
@@ -29,22 +28,26 @@ class MemberFolder:
             raise UserError(f"model {bundle.content_hash[:12]} was made for another game or version", "train it anew")
         target = self.file(bundle.content_hash)
         if not target.exists():
-            aside = target.with_suffix(".tmp")
             try:
                 self.path.mkdir(parents=True, exist_ok=True)
-                with aside.open("wb") as file:
-                    file.write(pack_bundle(bundle))
-                    file.flush()
-                    os.fsync(file.fileno())
-                aside.replace(target)
+                data_files.replace_file(target, pack_bundle(bundle))
             except OSError as error:
-                with contextlib.suppress(OSError):
-                    aside.unlink(missing_ok=True)
                 raise SaveError(
                     f"cannot keep league member {bundle.content_hash[:12]}: {error.strerror or error}",
-                    "free disk space; the league goes on without it",
+                    "free disk space; the league continues without it",
                 ) from error
         return bundle.content_hash
+
+    def hashes(self) -> set[str]:
+        """Everybody that is kept here."""
+        return {path.stem for path in self.path.glob("*.zip")}
+
+    def remove(self, content_hash: str) -> None:
+        """Delete a member's file; harmless when it is gone."""
+        try:
+            self.file(content_hash).unlink(missing_ok=True)
+        except OSError as error:
+            raise SaveError(f"cannot remove league member {content_hash[:12]}: {error.strerror or error}") from error
 
     def read(self, content_hash: str) -> Bundle:
         """The member, checked: it is what its name says, and it fits the game."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from pvp_ml.chance import scramble
-from pvp_ml.match import MatchPlan, Occupant
+from pvp_ml.match import MatchPlan, Member, Occupant
 
 Stream = Literal["evaluation", "frozen", "exploit", "benchmark", "recording"]
 """What matches are played for besides training."""
@@ -22,6 +23,16 @@ class LineupMix:
     lineups: tuple[tuple[float, tuple[Occupant, ...]], ...]
     scenarios: tuple[tuple[float, str], ...] = ((1.0, "default"),)
     rotate: bool = True
+
+    @property
+    def members(self) -> set[str]:
+        """Hashes of the members that may be met."""
+        return members_in(lineup for _, lineup in self.lineups)
+
+
+def members_in(lineups: Iterable[tuple[Occupant, ...]]) -> set[str]:
+    """Hashes of the members that sit in these lineups."""
+    return {seat.content_hash for lineup in lineups for seat in lineup if isinstance(seat, Member)}
 
 
 def stream_seed(stream: Stream, *numbers: int) -> int:

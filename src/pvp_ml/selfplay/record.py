@@ -12,7 +12,7 @@ from pvp_ml.match import AsyncVecGame, BoolArray, FloatArray, IntArray, VecGame
 from pvp_ml.model.recording import MAX_ROWS, Recording, stacked
 from pvp_ml.players import KeyArray, Player, SerialArray
 from pvp_ml.selfplay.counting import seatings
-from pvp_ml.selfplay.evaluate import Contestant, Progress, evaluate, make_plans, play_plans
+from pvp_ml.selfplay.evaluate import Contestant, OnProgress, evaluate, make_plans, play_plans
 from pvp_ml.selfplay.plans import stream_seed
 from pvp_ml.selfplay.tally import Evaluation
 from pvp_ml.spec import GameSpec
@@ -97,7 +97,7 @@ class RecordingPlayer:
 
 
 def record(game: VecGame | AsyncVecGame, demonstrator: Contestant, opponent: Contestant, matches: int, seed: int = 0,
-           progress: Progress | None = None) -> tuple[Recording, Evaluation]:  # fmt: skip
+           progress: OnProgress | None = None) -> tuple[Recording, Evaluation]:  # fmt: skip
     """Play matches between the two and keep the demonstrator's decisions; also how it fared."""
     if demonstrator.make is None:
         raise UserError(f"'{demonstrator.name}' is a bot inside the game: it takes no actions to record",

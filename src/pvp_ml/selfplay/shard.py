@@ -12,7 +12,7 @@ from pvp_ml.rl.exploration import exploration
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.rl.shard_learner import ShardLearner, ShardTrainee
 from pvp_ml.selfplay.collect.collector import Collector, Report
-from pvp_ml.selfplay.plans import LineupMix
+from pvp_ml.selfplay.plans import LineupMix, members_in
 
 
 class Shard(ShardLearner):
@@ -27,8 +27,11 @@ class Shard(ShardLearner):
         return self.collector.collect()
 
     def use_mix(self, mix: LineupMix) -> None:
-        """Draw lineups of new matches from this mix."""
+        """Draw lineups of new matches from this mix. Members that nobody can meet any more are let go."""
         self.collector.plans.use(mix)
+        if not self.collector.seat_actors.members <= mix.members:
+            playing = members_in(plan.lineup for plan in self.collector.active.plans)
+            self.collector.seat_actors.forget_members(mix.members | playing)
 
     def set_rewards(self, progress: Progress) -> None:
         """Read the reward weights' schedules."""
@@ -51,10 +54,10 @@ class Shard(ShardLearner):
             return {"drawn": collector.plans.drawn}
         return {
             "rollout": collector.rollout.state(),
-            "lanes": collector.lanes.state(),
+            "lanes": collector.active.state(),
             "running": self.running.copy(),
             "foreseen": self.waiting.copy(),
-            "plans": collector.lanes.plans,
+            "plans": collector.active.plans,
             "drawn": collector.plans.drawn,
             "game": collector.game.snapshot(),
         }
@@ -66,7 +69,7 @@ class Shard(ShardLearner):
             return self.skip_plans(state["drawn"])
         collector.game.restore(state["game"])
         collector.rollout.restore(state["rollout"])
-        collector.lanes.restore(state["lanes"], state["plans"])
+        collector.active.restore(state["lanes"], state["plans"])
         collector.plans.drawn = state["drawn"]
         self.running[:] = state["running"]
         self.waiting[:] = state.get("foreseen", 0.0)  # older checkpoints: matches in play are measured from here on

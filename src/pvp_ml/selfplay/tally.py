@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pvp_ml.model.bundle import MatchResult
+from pvp_ml.selfplay.kernels import ADD, LAST, LOW, TOP, fold
 from pvp_ml.spec import Figure, GameSpec, Signal
 
 MOST_TAGS = 60
@@ -92,9 +93,9 @@ class Evaluation:
     choices: dict[str, dict[str, tuple[float, float]]]  # head → choice → share of decisions: first, second
     figures: tuple[Figure, ...] = ()
     by_tag: tuple[Tally, ...] = ()  # what the game says of the first contestant's matches, such as "with kyogre-rain"
-    told: dict[str, tuple[dict[str, float], dict[str, float]]] = field(default_factory=dict)
+    figure_values: dict[str, tuple[dict[str, float], dict[str, float]]] = field(default_factory=dict)
     """Scenario, or "all" → figure → value: first, second."""
-    told_within: dict[str, tuple[dict[str, tuple[float, float]], ...]] = field(default_factory=dict)
+    figure_intervals: dict[str, tuple[dict[str, tuple[float, float]], ...]] = field(default_factory=dict)
     """The same figures' 95 % intervals."""
 
     def rows(self) -> list[tuple[str, ...]]:
@@ -123,9 +124,11 @@ class Evaluation:
                 for s, a, b in self.signals
             ],
             "choices": self.choices,
-            "figures": {label: {"first": first, "second": second} for label, (first, second) in self.told.items()},
+            "figures": {
+                label: {"first": first, "second": second} for label, (first, second) in self.figure_values.items()
+            },
             "figure_intervals": {
-                label: {"first": first, "second": second} for label, (first, second) in self.told_within.items()
+                label: {"first": first, "second": second} for label, (first, second) in self.figure_intervals.items()
             },
         }
 
@@ -159,16 +162,17 @@ def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
+_FOLDS = {"sum": ADD, "mean": ADD, "last": LAST, "max": TOP, "min": LOW}
+
+
 class SignalFolds:
     """Signals folded over a match's steps as the spec says (sum, mean, last, max, min)."""
 
     def __init__(self, spec: GameSpec, rows: int) -> None:
         self.value: npt.NDArray[np.float32] = np.zeros((rows, spec.seats, len(spec.signals)), np.float32)
         folds = [signal.fold for signal in spec.signals]
-        self._added, self._mean, self._last, self._top, self._low = (
-            np.flatnonzero([fold in wanted for fold in folds])
-            for wanted in (("sum", "mean"), ("mean",), ("last",), ("max",), ("min",))
-        )
+        self._kind = np.array([_FOLDS[fold] for fold in folds], np.int64)
+        self._mean = np.flatnonzero([fold == "mean" for fold in folds])
 
     def add(
         self, rows: npt.NDArray[np.intp] | slice, signals: npt.NDArray[np.float32], first: npt.NDArray[np.bool_]
@@ -177,16 +181,7 @@ class SignalFolds:
         if not signals.shape[2]:
             return
         value = self.value[rows]  # a view when rows is a slice: the trainer's path copies nothing
-        value[first] = 0.0
-        if len(self._added) == value.shape[2]:
-            value += signals
-        else:
-            value[:, :, self._added] += signals[:, :, self._added]
-        value[:, :, self._last] = signals[:, :, self._last]
-        for picked, better in ((self._top, np.maximum), (self._low, np.minimum)):
-            if len(picked):
-                before = np.where(first[:, None, None], signals[:, :, picked], value[:, :, picked])
-                value[:, :, picked] = better(before, signals[:, :, picked])
+        fold(self._kind, signals, first, value)
         if not isinstance(rows, slice):
             self.value[rows] = value
 

@@ -89,7 +89,7 @@ def rate_pairs(
     return Tournament(names, points, tuple(sorted(fitted, key=lambda s: -s.rating)))
 
 
-def reference_rating(reports: Mapping[str, Evaluation], references: Mapping[str, float]) -> float:
+def reference_rating(reports: Mapping[str, Evaluation], references: Mapping[str, float]) -> Strength:
     """The rating of whoever played these evaluations as the first, given the references' known ratings."""
     names = ("", *references)
     points = np.zeros((len(names), len(names)))
@@ -97,4 +97,4 @@ def reference_rating(reports: Mapping[str, Evaluation], references: Mapping[str,
         total = reports[name].total
         points[0, j] = total.wins + 0.5 * total.ties
         points[j, 0] = total.losses + 0.5 * total.ties
-    return next(strength.rating for strength in bradley_terry(names, points, references) if strength.name == "")
+    return next(strength for strength in bradley_terry(names, points, references) if strength.name == "")

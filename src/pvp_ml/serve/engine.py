@@ -105,7 +105,7 @@ class Engine:
 
     @property
     def overload(self) -> str:
-        """What a client is told that comes too much."""
+        """The error for a client that is turned away."""
         return f"{self.queued} requests are waiting, {self.backlog_s * 1000:.0f} ms of work; try again"
 
     def submit(self, request: Request, memories: Memories | None, done: Done) -> None:
@@ -138,9 +138,10 @@ class Engine:
 
     def _model(self, name: str) -> Model:
         if not name:
-            if len(self.models) == 1:
-                return next(iter(self.models.values()))
-            raise WireError("bad_request", f"'model' is missing; this server has {len(self.models)} of them")
+            asked = [model for model in self.models.values() if not model.is_unasked]
+            if len(asked) == 1:
+                return asked[0]
+            raise WireError("bad_request", f"'model' is missing; this server has {len(asked)} of them")
         model = self.models.get(name)
         if model is None:
             raise WireError("unknown_model", f"there is no model {name[:80]!r}; GET /v1/models lists them")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,15 @@ class Model(Protocol):
 
     name: str
     memory: int  # units that a connection keeps for it; 0 = none
+    is_unasked: bool  # served beside what the user named; never meant by a request that names no model
+
+    @property
+    def interface(self) -> Interface:
+        """What it reads and chooses."""
+
+    @property
+    def frames(self) -> int:
+        """How many observations a request holds, newest first."""
 
     def check(self, request: Request, key: int) -> Task:
         """The request as arrays, or WireError naming what does not fit."""
@@ -123,11 +132,15 @@ class _Shape:
 class PolicyModel:
     """A bundle's policy: plain requests through the fastest runtime for their number, the rest in numpy."""
 
+    is_unasked = False
+
     def __init__(self, name: str, bundle: Bundle, batch: int, float_values: bool = False,
                  types: Sequence[RuntimeType] = (NUMPY,)) -> None:  # fmt: skip
         self.name = name
         self.bundle = bundle
         self.memory = bundle.network.memory
+        self.interface = bundle.interface
+        self.frames = len(bundle.network.frames)
         self._actor: Actor = actor_of(bundle)
         runtimes = [kind.make(bundle) for kind in types]
         chosen = fastest(runtimes, bundle, batch)
@@ -145,10 +158,6 @@ class PolicyModel:
     def check(self, request: Request, key: int) -> Task:
         """Refuse what the network cannot give."""
         network = self.bundle.network
-        if request.returnValue and network.privileged:
-            raise WireError(
-                "unsupported", f"the value of '{self.name}' needs privileged features; ask for actions only"
-            )
         if len(request.extensions) > MAX_EXTENSIONS:
             raise WireError("bad_request", f"{len(request.extensions)} extensions, the limit is {MAX_EXTENSIONS}")
         for extension in request.extensions:
@@ -161,16 +170,16 @@ class PolicyModel:
         interface, network = self.bundle.interface, self.bundle.network
         obs = np.zeros(interface.obs_size * len(network.frames), np.float32)
         mask = np.ones(interface.mask_size, np.bool_)
-        flags = [[True] * size for size in interface.head_sizes]
-        for told in (False, True):
-            self.run([Task(Request([], flags, returnProbs=told), obs, mask, 0) for _ in range(2)])
+        flags: list[list[bool | Literal[0, 1]]] = [[True] * size for size in interface.head_sizes]
+        for with_probs in (False, True):
+            self.run([Task(Request([], flags, returnProbs=with_probs), obs, mask, 0) for _ in range(2)])
 
     def run(self, tasks: list[Task]) -> list[Answer | WireError]:
         """Plain requests in one pass, those that ask for more in another."""
         answers: dict[int, Answer | WireError] = {}
         plain = [t for t in tasks if not t.request.wants_details and isinstance(t.request.deterministic, bool)]
-        told = [t for t in tasks if t.request.wants_details or not isinstance(t.request.deterministic, bool)]
-        for group, run in ((plain, self._act), (told, self._explain)):
+        detailed = [t for t in tasks if t.request.wants_details or not isinstance(t.request.deterministic, bool)]
+        for group, run in ((plain, self._act), (detailed, self._explain)):
             if group:
                 answers.update(zip(map(id, group), run(group), strict=True))
         return [answers[id(task)] for task in tasks]
@@ -215,7 +224,7 @@ class PolicyModel:
         memory = self._load(tasks)
         out = self._actor.heads.decision(
             n,
-            value=any(task.request.returnValue for task in tasks),
+            value=any(task.request.returnValue for task in tasks) and not self.bundle.network.privileged,
             win=any(task.request.extensions for task in tasks),
             probs=True,
         )
@@ -252,8 +261,11 @@ class PluginModel:
 
     memory = 0
 
-    def __init__(self, name: str, player: Player, spec: GameSpec) -> None:
+    def __init__(self, name: str, player: Player, spec: GameSpec, is_unasked: bool = False) -> None:
         self.name = name
+        self.is_unasked = is_unasked
+        self.interface = spec.interface
+        self.frames = 1
         self._player = player
         self._shape = _Shape(name, spec.interface, 1)
 

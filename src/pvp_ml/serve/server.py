@@ -44,6 +44,7 @@ class ServeConfig:
     token: str = ""
     origins: frozenset[str] = frozenset()
     float_values: bool = False
+    closes_on_error: bool = False  # as the old protocol has it, instead of an answer that says what is wrong
     reload_s: float = 2.0
     seed: int = 0
     runtimes: tuple[RuntimeType, ...] = (NUMPY,)  # more than one: the fastest for each batch size, as measured
@@ -57,6 +58,7 @@ class LoadedModels:
         self._config = config
         self._engine = engine
         self._seen: dict[str, tuple[Path, int, int]] = {}
+        self._unasked: set[str] = set()
         self.games: dict[str, str] = {}
 
     def paths(self) -> dict[str, Path]:
@@ -81,6 +83,7 @@ class LoadedModels:
                 log.warning("'%s' cannot be used and is left out: %s", name, error)
         for name in self._config.plugins:
             self._engine.put(self._plugin(name))
+        self._add_unasked(asked)
         if not self._engine.models:
             where = f"'{self._config.models_dir}'" if self._config.models_dir else "the command line"
             raise UserError(f"there is no model in {where}", "give --model FILE, --models-dir or --plugin NAME")
@@ -100,8 +103,8 @@ class LoadedModels:
                 log.warning("loaded '%s' again", name)
             except Exception as error:  # whatever is wrong with one file, the others are served and looked after
                 self._seen[name] = (path, *stamp)
-                told = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
-                log.warning("'%s' has changed but cannot be used, serving the old one: %s", name, told)
+                reason = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+                log.warning("'%s' has changed but cannot be used, serving the old one: %s", name, reason)
         for name in [name for name in self._seen if name not in paths]:
             del self._seen[name]
             self._engine.remove(name)
@@ -119,8 +122,18 @@ class LoadedModels:
     def _put(self, name: str, path: Path, stamp: tuple[int, int], model: PolicyModel) -> None:
         self._seen[name] = (path, *stamp)
         self.games[name] = model.bundle.metadata.game
-        if name not in self._config.plugins:  # plugins win on a clash
+        if name not in self._config.plugins and name not in self._unasked:  # plugins win on a clash
             self._engine.put(model)
+
+    def _add_unasked(self, asked: set[str]) -> None:
+        """The scripted players that go with the games of the models; only a file that was named goes before them."""
+        kinds = (registry.find(game) for game in sorted(set(self.games.values()) & set(registry.names())))
+        for kind in kinds:
+            spec = kind.spec(kind.config())
+            for player in kind.tooling.served_players:
+                if player.name not in asked and player.name not in self._config.plugins:
+                    self._unasked.add(player.name)
+                    self._engine.put(PluginModel(player.name, player.make(spec), spec, is_unasked=True))
 
     def _plugin(self, name: str) -> PluginModel:
         games = (
@@ -147,7 +160,7 @@ class Server:
         self._servers: list[asyncio.Server] = []
         self._sweeper: asyncio.Task[None] | None = None
         self._side: HttpSide | None = None
-        self.gate = Gate(config.limits, config.token)
+        self.gate = Gate(config.limits, config.token, closes_on_error=config.closes_on_error)
         self.engine: Engine | None = None
         self.ports: tuple[int, int | None] = (0, None)
 
@@ -156,8 +169,8 @@ class Server:
         loop = asyncio.get_running_loop()
         config = self._config
         self.engine = engine = Engine(config.limits, config.seed, loop.time, loop.call_soon)
-        shelf = LoadedModels(config, engine)
-        shelf.load()
+        models = LoadedModels(config, engine)
+        models.load()
         line = await _listen(
             lambda: loop.create_server(lambda: LineConnection(engine, self.gate, loop.time), config.host, config.port),
             config.host,
@@ -180,7 +193,7 @@ class Server:
             self._servers.append(http)
             side_port = http.sockets[0].getsockname()[1]
         self.ports = (line.sockets[0].getsockname()[1], side_port)
-        self._sweeper = asyncio.create_task(self._sweep(shelf, loop.time))
+        self._sweeper = asyncio.create_task(self._sweep(models, loop.time))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -205,8 +218,8 @@ class Server:
                     await self._side.end()
         await asyncio.sleep(0)
 
-    async def _sweep(self, shelf: LoadedModels, clock: Callable[[], float]) -> None:
-        """Look after clients and files for ever: a round that fails is told and the next one is tried."""
+    async def _sweep(self, models: LoadedModels, clock: Callable[[], float]) -> None:
+        """Look after clients and files for ever: a round that fails is logged and the next one is tried."""
         next_reload = clock() + self._config.reload_s
         while True:
             await asyncio.sleep(SWEEP_S)
@@ -216,7 +229,7 @@ class Server:
                     connection.close_if_late(now)
                 if self._config.reload_s and now >= next_reload:
                     next_reload = now + self._config.reload_s
-                    await shelf.refresh()
+                    await models.refresh()
             except Exception:
                 log.exception("looking after clients and models failed; trying again")
 
@@ -234,7 +247,7 @@ async def _listen(open_server: Callable[[], object], host: str, port: int) -> as
 
 
 async def serve_until_stopped(config: ServeConfig, ready: Callable[[tuple[int, int | None]], None]) -> None:
-    """Serve until SIGINT or SIGTERM; `ready` is told the ports."""
+    """Serve until SIGINT or SIGTERM; `ready` is called with the ports."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -35,7 +35,7 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """One decision to make. `obs` [F][D], newest frame first; `actionMasks` one list of flags per head."""
 
     obs: list[list[float | bool]]
-    actionMasks: list[list[bool]]  # noqa: N815 - the name on the wire
+    actionMasks: list[list[bool | Literal[0, 1]]]  # noqa: N815 - the name on the wire
     model: str = ""
     deterministic: bool | list[bool] = False
     returnLogProb: bool = False  # noqa: N815
@@ -138,6 +138,11 @@ def encode_error(code: ErrorCode, message: str, request_id: RequestId | float = 
     """`{"error": {"code": …, "message": …}}`."""
     line = _encoder.encode({"error": {"code": code, "message": message}})
     return line + b"\n" if request_id is None else _with_id(line, request_id)
+
+
+def is_error(line: bytes) -> bool:
+    """Whether a line of ours is an error."""
+    return line.startswith(b'{"error"')
 
 
 def _with_id(line: bytes, request_id: RequestId | float) -> bytes:

@@ -50,7 +50,7 @@ class Allowance:
 
     @property
     def is_abused(self) -> bool:
-        """Whether the page goes on in spite of being told."""
+        """Whether the page keeps sending after a warning."""
         return self.refused > self.PATIENCE
 
 
@@ -71,7 +71,7 @@ class Guard:
             scheme, _, place = origin.partition("://")
             if scheme not in ("http", "https") or place != headers.get("host", ""):
                 return f"origin {origin[:80]!r} may not ask"
-        if needs_token and self._config.token and not is_token(self.told(headers, token), self._config.token):
+        if needs_token and self._config.token and not is_token(self.token_of(headers, token), self._config.token):
             return "the token is missing or wrong"
         return ""
 
@@ -81,7 +81,7 @@ class Guard:
         return host_name(headers.get("host", "")) is None or not is_origin(headers.get("origin", "null"))
 
     @staticmethod
-    def told(headers: Mapping[str, str], token: str = "") -> str:
+    def token_of(headers: Mapping[str, str], token: str = "") -> str:
         """The token that came with a request."""
         scheme, _, given = headers.get("authorization", "").partition(" ")
         return given.strip() if scheme.lower() == "bearer" else token

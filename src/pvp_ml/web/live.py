@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,10 @@ from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.games.replay import Replay, ReplayError, is_over, play
 from pvp_ml.match import IDLE, BoolArray, FloatArray, IntArray, MatchPlan, StepBuffers, VecGame
 from pvp_ml.model.recording import Recording
+from pvp_ml.spec import GameSpec
 from pvp_ml.web.minds import Mind, Sight, Thought
 from pvp_ml.web.orders import Orders
+from pvp_ml.web.seen import seen
 
 Thoughts = dict[int, Thought]
 
@@ -35,10 +37,18 @@ class Frame:
     is_cut: bool = False  # over because of the step cap
 
 
-def picture(kind: GameType, game: VecGame, out: StepBuffers) -> dict[str, Any]:
-    """What a page draws of row 0."""
+def picture(kind: GameType, game: VecGame, out: StepBuffers, seat: int | None) -> dict[str, Any]:
+    """What a page draws of row 0, as the person in `seat` may see it; None sees everything."""
     scene = kind.presentation.scene
-    return scene(game, out) if scene is not None else {"kind": "view", **game.view(0)}
+    if scene is not None:
+        return scene(game, out, seat)
+    if is_over(out):  # the row has moved on; what everybody saw last is kept
+        return {"kind": "view"} | {
+            f"seat_{s + 1}": seen(game.spec, out.final_obs[0, s]) for s in range(game.spec.seats)
+        }
+    if seat is not None:  # a view shows everybody's cards
+        return {"kind": "view", **seen(game.spec, out.obs[0, seat])}
+    return {"kind": "view", **game.view(0)}
 
 
 class LiveMatch:
@@ -48,7 +58,8 @@ class LiveMatch:
         self, kind: GameType, config: GameConfig, plan: MatchPlan, minds: Sequence[Mind | None], human: int | None
     ) -> None:
         self.kind, self.config, self.plan, self.human = kind, config, plan, human
-        self._game = registry.build_here(kind, config, 1)
+        self.is_slow = kind.runs_elsewhere(config)  # a step waits for another process
+        self._game = registry.build_for_people(kind, config)
         self.spec = self._game.spec
         self.orders = Orders(self.spec)
         self._minds = minds
@@ -78,8 +89,9 @@ class LiveMatch:
         actions[:] = IDLE
         if action is not None and self.human is not None and self.frame.mask is not None:
             actions[0, self.human] = action
-            if self.orders.is_legal(action, self.frame.mask):  # what no agent could choose cannot be cloned
-                self._rows.append((self._out.obs[0, self.human].copy(), self.frame.mask, action))
+            mask = self._out.mask[0, self.human].copy()
+            if self.orders.is_legal(action, mask):  # what no agent could choose cannot be cloned
+                self._rows.append((self._out.obs[0, self.human].copy(), mask, action))
         thoughts = self._decide(actions)
         self._actions.append(tuple(tuple(int(c) for c in seat) for seat in actions[0]))
         self._table.step()
@@ -128,9 +140,36 @@ def frame_of(kind: GameType, game: VecGame, out: StepBuffers, step: int, human: 
     """Row 0 as it is now."""
     over = is_over(out) or bool(out.faults[0])
     acting = tuple(bool(a) and not over for a in out.acting[0])
-    mask = out.mask[0, human].copy() if human is not None and acting[human] else None
+    mask = _person_mask(kind, game, out, human) if human is not None and acting[human] else None
     result = tuple(int(r) for r in out.result[0]) if over else None
-    return Frame(step, picture(kind, game, out), acting, mask, actions, thoughts, result, bool(out.truncated[0]))
+    if human is not None and not over:
+        actions, thoughts = _without_secrets(kind, game.spec, human, actions, thoughts)
+    scene = picture(kind, game, out, None if over else human)
+    return Frame(step, scene, acting, mask, actions, thoughts, result, bool(out.truncated[0]))
+
+
+def _without_secrets(
+    kind: GameType, spec: GameSpec, human: int, actions: tuple[tuple[int, ...], ...] | None, thoughts: Thoughts
+) -> tuple[tuple[tuple[int, ...], ...] | None, Thoughts]:
+    """What others did and thought, without the heads that they keep to themselves."""
+    secret = [head.name in kind.presentation.secret_heads for head in spec.heads]
+    if not any(secret):
+        return actions, thoughts
+    if actions is not None:
+        actions = tuple(
+            seat if s == human else tuple(IDLE if hidden else pick for pick, hidden in zip(seat, secret, strict=True))
+            for s, seat in enumerate(actions)
+        )
+    shown = ~np.repeat(secret, [head.size for head in spec.heads])
+    thoughts = {s: t if s == human else replace(t, probs=t.probs * shown) for s, t in thoughts.items()}
+    return actions, thoughts
+
+
+def _person_mask(kind: GameType, game: VecGame, out: StepBuffers, human: int) -> BoolArray:
+    """[A]: what the person may choose: what agents may, and what the game allows people besides."""
+    mask: BoolArray = out.mask[0, human].copy()
+    more = kind.presentation.person_mask
+    return mask if more is None else mask | more(game, human, mask)
 
 
 def replayed(replay: Replay, analysts: Sequence[Mind | None], max_steps: int) -> Iterator[Frame]:

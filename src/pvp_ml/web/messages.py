@@ -18,18 +18,30 @@ from pvp_ml.web.live import Frame
 
 MAX_MESSAGE_BYTES = 8192
 Name = Annotated[str, Meta(max_length=100)]
+Text = Annotated[str, Meta(max_length=5000)]
 Setting = bool | Name | Annotated[list[Name], Meta(max_length=32)]
 
 
 class Start(Struct, tag="start", forbid_unknown_fields=True):
-    """Begin a match: a contestant per seat, the game's options, its scenario; without a seed one is drawn."""
+    """Begin a match: a contestant per seat, the game's options, its scenario; without a seed one is drawn.
+
+    `brings`: what each seat brings along (a team), '' = what the game deals.
+    """
 
     seats: Annotated[list[Name], Meta(min_length=1, max_length=16)]
     settings: Annotated[dict[Name, Setting], Meta(max_length=32)] = {}
     scenario: Name = ""
     seed: Annotated[int, Meta(ge=0, lt=2**53)] | None = None
-    tick_ms: Annotated[int, Meta(ge=40, le=10_000)] = 600
+    tick_ms: Annotated[int, Meta(ge=16, le=10_000)] = 600
     paused: bool = False
+    brings: Annotated[list[Text], Meta(max_length=16)] = []
+
+
+class Bring(Struct, tag="bring", forbid_unknown_fields=True):
+    """Judge what a seat would bring to a match under that scenario."""
+
+    text: Text
+    scenario: Name = ""
 
 
 class Order(Struct, tag="order", forbid_unknown_fields=True):
@@ -42,7 +54,7 @@ class Order(Struct, tag="order", forbid_unknown_fields=True):
 class Pace(Struct, tag="pace", forbid_unknown_fields=True):
     """How fast: milliseconds a step, or not at all."""
 
-    tick_ms: Annotated[int, Meta(ge=40, le=10_000)]
+    tick_ms: Annotated[int, Meta(ge=16, le=10_000)]
     paused: bool = False
 
 
@@ -61,7 +73,7 @@ class Leave(Struct, tag="leave", forbid_unknown_fields=True):
     """Stop the match, or stop looking on."""
 
 
-Message = Start | Order | Pace | Step | Watch | Leave
+Message = Start | Bring | Order | Pace | Step | Watch | Leave
 _decoder = msgspec.json.Decoder(Message)
 _encoder = msgspec.json.Encoder()
 

@@ -6,6 +6,7 @@ match.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,6 +15,7 @@ import numpy as np
 from pvp_ml.errors import UserError
 from pvp_ml.match import BoolArray, FloatArray, IntArray
 from pvp_ml.model.bundle import Bundle
+from pvp_ml.model.calibration import Calibration
 from pvp_ml.players import BundlePlayer, Player
 from pvp_ml.spec import GameSpec
 
@@ -34,7 +36,7 @@ class Thought:
 
     probs: FloatArray
     value: float
-    win: float | None  # None: the network has no win head
+    win: float | None  # None: the network has no win head, or nobody measured it against this opponent
 
 
 class Mind(Protocol):
@@ -45,9 +47,15 @@ class Mind(Protocol):
 
 
 class PolicyMind:
-    """A bundle's policy: what it decides and why, from one pass of its network."""
+    """A bundle's policy: what it decides and why, from one pass of its network.
 
-    def __init__(self, bundle: Bundle, spec: GameSpec, greedy: bool = False) -> None:
+    Its chance to win is stated, and corrected, where `measured` says how far it can be relied on.
+    """
+
+    def __init__(
+        self, bundle: Bundle, spec: GameSpec, greedy: bool = False, measured: Calibration | None = None
+    ) -> None:
+        self._measured = measured
         self._player = BundlePlayer(bundle, spec, greedy)
         self._sees_hidden = bundle.network.privileged
         self._out = self._player.decision()
@@ -61,7 +69,10 @@ class PolicyMind:
             out, self._serial, self._seat, sight.obs[None], sight.mask[None], np.array([sight.key], np.uint64), hidden
         )
         assert out.probs is not None and out.value is not None
-        win = None if out.win is None else float(out.win[0])
+        win = None
+        if out.win is not None and self._measured is not None:
+            raw = min(max(float(out.win[0]), 1e-6), 1.0 - 1e-6)
+            win = self._measured.chance(math.log(raw / (1.0 - raw)))
         return out.actions[0].copy(), Thought(out.probs[0].copy(), float(out.value[0]), win)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.registry import GameConfig, GameType
+from pvp_ml.spec import GameSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +24,31 @@ class Option:
     about: str
 
 
+def people_config(game: GameType) -> GameConfig:
+    """The game's settings where people play it, before they choose anything."""
+    return registry.configure(game, dict(game.presentation.page_settings))
+
+
 def options_of(game: GameType) -> tuple[Option, ...]:
     """What can be chosen, in the order of the game's settings."""
-    defaults = game.config()
+    defaults = people_config(game)
     found = []
     for name, field in game.config.model_fields.items():
-        told = _kind(field.annotation)
-        if told is not None:
+        kind = _kind(field.annotation)
+        if kind is not None and _fits_all(game.config, game.spec, name):
             default = getattr(defaults, name)
-            default = list(default) if isinstance(default, tuple) else default
-            found.append(Option(name, told[0], told[1], default, field.description or ""))
+            default = list(default) if isinstance(default, tuple) else default if kind[0] == "flag" else str(default)
+            found.append(Option(name, kind[0], kind[1], default, field.description or ""))
     return tuple(found)
+
+
+@cache
+def _fits_all(config: type[GameConfig], spec: Callable[[Any], GameSpec], name: str) -> bool:
+    """Whether models fit whatever is chosen: a setting that changes what players see or do is no option."""
+    annotation = config.model_fields[name].annotation
+    choices = get_args(annotation) if get_origin(annotation) is Literal else ()
+    usual = spec(config()).interface_digest
+    return all(spec(config.model_validate({name: choice})).interface_digest == usual for choice in choices)
 
 
 def _kind(annotation: Any) -> tuple[Literal["flag", "one", "many"], tuple[str, ...]] | None:
@@ -51,4 +67,11 @@ def configure(game: GameType, wanted: Mapping[str, Any]) -> GameConfig:
     known = {option.name for option in options_of(game)}
     if unknown := sorted(set(wanted) - known):
         raise UserError(f"'{unknown[0][:40]}' cannot be chosen here", f"options: {', '.join(sorted(known)) or 'none'}")
-    return registry.configure(game, wanted)
+    chosen = {name: _meant(game.config.model_fields[name].annotation, value) for name, value in wanted.items()}
+    return registry.configure(game, {**dict(game.presentation.page_settings), **chosen})
+
+
+def _meant(annotation: Any, value: Any) -> Any:
+    """The choice of that name: pages know all choices as text."""
+    names = {str(choice): choice for choice in get_args(annotation)} if get_origin(annotation) is Literal else {}
+    return names.get(value, value) if isinstance(value, str) else value

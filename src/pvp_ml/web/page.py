@@ -6,7 +6,7 @@ import asyncio
 
 from pvp_ml.errors import UserError
 from pvp_ml.web.arena import Arena
-from pvp_ml.web.messages import Encoded, Leave, Message, Order, Pace, Start, Step, Watch, encode, read_message
+from pvp_ml.web.messages import Bring, Encoded, Leave, Message, Order, Pace, Start, Step, Watch, encode, read_message
 from pvp_ml.web.room import Room
 
 
@@ -36,10 +36,10 @@ class Page:
         self._connection = connection
         self._room: Room | None = None
 
-    def hear(self, text: str | bytes) -> None:
-        """Act on a message; whatever is wrong with it is told to the page, and changes nothing."""
+    async def hear(self, text: str | bytes) -> None:
+        """Act on a message; a wrong message gets an error and changes nothing."""
         try:
-            self._act(read_message(text))
+            await self._act(read_message(text))
         except UserError as error:
             self.complain(str(error))
 
@@ -47,19 +47,28 @@ class Page:
         """Say no."""
         self._connection.push(encode("refused", message=words))
 
-    def _act(self, message: Message) -> None:
+    async def _act(self, message: Message) -> None:
         is_guest_watching = isinstance(message, Watch) and message.room == self._only_room
         if self._only_room and not is_guest_watching:
             raise UserError("this link is for looking on", "ask whoever runs the arena for the token")
         if isinstance(message, Start):
-            room = self._arena.open(message)
+            room = await self._opened(message)
             self._sit(room, room.key)
+        elif isinstance(message, Bring):
+            found = await asyncio.to_thread(self._arena.judge, message)
+            self._connection.push(encode("brought", ready=found.ready, problems=found.problems))
         elif isinstance(message, Watch):
             self._sit(self._arena.room(message.room), message.key)
         elif isinstance(message, Leave):
             self._stop()
         else:
             self._drive(message)
+
+    async def _opened(self, message: Start) -> Room:
+        """A new room; a game that starts processes does so without holding up everybody else."""
+        if self._arena.is_slow:
+            return await asyncio.to_thread(self._arena.open, message)
+        return self._arena.open(message)
 
     def _sit(self, room: Room, key: str) -> None:
         if self._room is not room:
@@ -72,7 +81,7 @@ class Page:
         if room is None:
             raise UserError("no match is being played here", "start one first")
         if room.starter is not self._connection:
-            raise UserError("you look on", "only the one who started the match can do that")
+            raise UserError("you are spectating", "only the one who started the match can do that")
         if isinstance(message, Order):
             self._order(room, message)
         elif isinstance(message, Pace):

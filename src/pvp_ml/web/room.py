@@ -70,7 +70,10 @@ class Room:
         self._listeners: dict[Listener, None] = {}
         self._history: list[Encoded] = [self._encoded()]
         self._action: IntArray | None = None
+        self._is_real_time = match.kind.presentation.step_ms is not None
+        self._held: Picks = ()
         self._steps = 0  # single steps that were asked for while paused
+        self._is_stepping = False
         self._changed = asyncio.Event()
         self._closing = ""
         self._is_counting = False
@@ -81,12 +84,16 @@ class Room:
     def join(self, listener: Listener, key: str = "") -> None:
         """Look on; with the starter's key, be the starter. Everything that happened so far is sent at once."""
         if len(self._listeners) >= MAX_LISTENERS:
-            raise UserError(f"{MAX_LISTENERS} people look on already", "try again later")
+            raise UserError(f"{MAX_LISTENERS} people are watching already", "try again later")
         is_starter = bool(key) and secrets.compare_digest(key.encode(), self.key.encode())
         if is_starter:
             self.starter, self.left_at = listener, None
         facts = {**self.seating.facts, "room": self.id, "driving": is_starter, "names": self.seating.names}
-        facts |= {"human": self.match.human, "waits": not self.orders.can_wait, "tick_ms": self.tick_ms}
+        facts |= {
+            "human": self.match.human,
+            "waits": not (self.orders.can_wait or self._is_real_time),
+            "tick_ms": self.tick_ms,
+        }
         if is_starter:
             facts["key"] = self.key
         listener.push(encode("room", **facts, paused=self.is_paused, steps=len(self._history)))
@@ -127,16 +134,20 @@ class Room:
         """What the person does next; illegal picks are refused. An order for a step that is gone is judged anew."""
         mask = self.match.frame.mask
         if self.match.human is None:
-            raise UserError("you look on in this match", "sit down in the next one")
+            raise UserError("you are spectating this match", "sit down in the next one")
         if mask is None:
             raise UserError("it is not your turn")
         if step > self.match.frame.step:
             raise UserError(f"step {step} has not come yet", f"now it is {self.match.frame.step}")
+        if self._is_stepping:
+            raise UserError("the step is being played", "wait for the next one")
         self._action = self.orders.read(picks, mask)
-        self._changed.set()
+        self._held = picks
+        if not self._is_real_time:
+            self._changed.set()
 
     def pace(self, tick_ms: int, is_paused: bool) -> None:
-        """Faster, slower, paused; everybody is told."""
+        """Faster, slower, paused; everybody is notified."""
         self.tick_ms, self.is_paused = tick_ms, is_paused
         self._steps = 0
         self._changed.set()
@@ -169,7 +180,7 @@ class Room:
             due = await self._wait(due)
             if self._closing:
                 break
-            self._play()
+            await self._play()
             self.timing.append(Timing(self.match.frame.step, due, self._clock()))
             due = max(due + self.tick_ms / 1000, self._clock())
         if self.match.is_over:
@@ -180,7 +191,7 @@ class Room:
         while not self._closing:
             self._changed.clear()
             now = self._clock()
-            if self.match.awaits_person and not self.orders.can_wait:
+            if self.match.awaits_person and not self.orders.can_wait and not self._is_real_time:
                 if self._action is not None:
                     return now
                 await self._changed.wait()
@@ -199,12 +210,26 @@ class Room:
                 due = min(due, self._clock() + self.tick_ms / 1000)
         return due
 
-    def _play(self) -> None:
-        action, self._action = self._action, None
-        self.match.advance(action)
+    async def _play(self) -> None:
+        action, self._action = self._held_action() if self._is_real_time else self._action, None
+        if self.match.is_slow:
+            self._is_stepping = True
+            await asyncio.to_thread(self.match.advance, action)
+            self._is_stepping = False
+        else:
+            self.match.advance(action)
         message = self._encoded()
         self._history.append(message)
         self._send(message)
+
+    def _held_action(self) -> IntArray | None:
+        """What is held down, as long as it is legal: an empty tank gives no boost."""
+        mask = self.match.frame.mask
+        if mask is None or not self._held:
+            return None
+        with contextlib.suppress(UserError):
+            return self.orders.read(self._held, mask)
+        return None
 
     def _encoded(self) -> Encoded:
         return encode("frame", **frame_facts(self.match.frame))

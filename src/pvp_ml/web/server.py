@@ -6,17 +6,16 @@ import asyncio
 import contextlib
 import json
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import unquote
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -25,17 +24,19 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
 
 from pvp_ml.errors import UserError
-from pvp_ml.web.arena import MAX_REPLAY_BYTES, Arena
+from pvp_ml.games import registry
+from pvp_ml.web.doors import Asked, Door, Reply, refused
 from pvp_ml.web.guard import Allowance, Guard, ServerConfig
 from pvp_ml.web.messages import MAX_MESSAGE_BYTES
 from pvp_ml.web.newcomers import timed
 from pvp_ml.web.page import Connection, Page
+from pvp_ml.web.site import STATIC, Site
 
-STATIC = Path(__file__).parent / "static"
 SWEEP_S = 5.0
 _PAGE_FILES = frozenset({".js", ".css", ".svg", ".png", ".jpg", ".webp", ".woff2", ".json"})
 BODY_S = 30.0
 _TRANSPORT = "pvp_ml.transport"
+CONTROL_HEADER = "x-pvp-ml-control"
 _HEADERS = (
     (b"content-security-policy", b"default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'"),
     (b"x-content-type-options", b"nosniff"),
@@ -53,32 +54,26 @@ class _Protocol(WSProtocol):
         extensions[_TRANSPORT] = self.transport
 
 
-class Site:
-    """The routes."""
+class App:
+    """The site's doors, the socket and static files as an ASGI application."""
 
-    def __init__(self, arena: Arena, config: ServerConfig) -> None:
-        self.arena = arena
+    def __init__(self, site: Site, config: ServerConfig) -> None:
+        self.site = site
         self._config = config
         self._guard = Guard(config)
         self._open = 0
-        arena.watch_key = self._guard.watch_key
-        self._analysis = asyncio.Semaphore(1)  # one replay at a time: it is a second of arithmetic
+        self._folders: dict[Path, _GameFiles] = {}
+        self._one = asyncio.Semaphore(1)
+        site.arenas.watch_key = self._guard.watch_key
 
     def app(self) -> ASGIApp:
-        """The ASGI application."""
+        """What uvicorn runs."""
         routes: list[BaseRoute] = [
-            Route("/", lambda request: FileResponse(STATIC / "index.html")),
-            Route("/api/arena", self._about),
-            Route("/api/replays", self._list),
-            Route("/api/replays/{name}", self._download),
-            Route("/api/matches/{room}/replay", self._share),
-            Route("/api/frames", self._frames, methods=["POST"]),
-            WebSocketRoute("/ws", self._socket),
+            *(Route(door.path, self._endpoint(door), methods=[door.method]) for door in self.site.doors()),
+            WebSocketRoute("/ws/{game}", self._socket),
             Mount("/static", StaticFiles(directory=STATIC)),
+            Mount("/games/{game}", self._game_file),
         ]
-        page = self.arena.kind.presentation.page
-        if page is not None:
-            routes.append(Mount(unquote(self.arena.files), _GameFiles(directory=page.folder)))
         return _Headers(Starlette(routes=routes, lifespan=self._life), self._guard)
 
     @contextlib.asynccontextmanager
@@ -86,53 +81,45 @@ class Site:
         task = asyncio.create_task(self._sweep())
         yield
         task.cancel()
-        for room in list(self.arena.rooms.values()):
-            self.arena.close(room, "the server stops")
+        for arena in self.site.arenas.made():
+            for room in list(arena.rooms.values()):
+                arena.close(room, "the server stops")
 
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(SWEEP_S)
-            self.arena.sweep()
+            for arena in self.site.arenas.made():
+                arena.sweep()
 
     # plain requests --------------------------------------------------------------------------------------------------
 
-    async def _about(self, _: Request) -> Response:
-        return JSONResponse(self.arena.facts())
+    def _endpoint(self, door: Door) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            try:
+                async with asyncio.timeout(BODY_S):
+                    body = await _body(request, door.body_bytes)
+            except TimeoutError:
+                return _response(refused(408, f"the request did not arrive within {BODY_S:.0f} s"))
+            if body is None:
+                return _response(refused(413, f"at most {door.body_bytes} bytes are taken here"))
+            key = request.headers.get(CONTROL_HEADER, "")
+            asked = Asked(dict(request.path_params), dict(request.query_params), body, key)
+            async with self._one if door.one_at_a_time else contextlib.nullcontext():
+                return _response(await run_in_threadpool(_answered, door, asked))
 
-    async def _list(self, _: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(self.arena.replays))
+        return answer
 
-    async def _download(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        try:
-            return _file(await run_in_threadpool(self.arena.saved, name), name)
-        except UserError as error:
-            return _refusal(404, str(error))
-
-    async def _share(self, request: Request) -> Response:
-        try:
-            text = self.arena.replay_of(request.path_params["room"])
-        except UserError as error:
-            return _refusal(404, str(error))
-        return _file(text.encode(), f"{self.arena.spec.name}-match.replay")
-
-    async def _frames(self, request: Request) -> Response:
-        """A replay file in, its frames out."""
-        body = bytearray()
-        try:
-            async with asyncio.timeout(BODY_S):
-                async for part in request.stream():
-                    body += part
-                    if len(body) > MAX_REPLAY_BYTES:
-                        return _refusal(413, f"a replay may have {MAX_REPLAY_BYTES} bytes")
-        except TimeoutError:
-            return _refusal(408, f"the replay did not arrive within {BODY_S:.0f} s")
-        analyst = request.query_params.get("analyst", "")
-        try:
-            async with self._analysis:
-                return JSONResponse(await run_in_threadpool(self.arena.frames, bytes(body), analyst))
-        except UserError as error:
-            return _refusal(400, str(error))
+    async def _game_file(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A file of a game's own view."""
+        page = None
+        with contextlib.suppress(UserError):
+            page = registry.find(scope["path_params"]["game"]).presentation.page
+        if page is None or scope["type"] != "http":
+            await PlainTextResponse("Not Found", 404)(scope, receive, send)
+            return
+        if page.folder not in self._folders:
+            self._folders[page.folder] = _GameFiles(directory=page.folder)
+        await self._folders[page.folder](scope, receive, send)
 
     # the socket ------------------------------------------------------------------------------------------------------
 
@@ -143,10 +130,15 @@ class Site:
         if trouble or self._open >= self._config.connections:
             await websocket.close(1008, trouble or "too many connections")
             return
+        try:
+            arena = await run_in_threadpool(self.site.arenas.get, websocket.path_params["game"])
+        except UserError as error:
+            await websocket.close(1008, str(error)[:120])
+            return
         await websocket.accept()
         connection = Connection(websocket.scope["extensions"][_TRANSPORT], self._config.unsent_bytes)
         self._open += 1
-        page = Page(self.arena, connection, only_room=room)
+        page = Page(arena, connection, only_room=room)
         try:
             await self._listen(websocket, page)
         except WebSocketDisconnect:
@@ -163,7 +155,7 @@ class Site:
                 return
             if allowance.take():
                 text = event.get("text")
-                page.hear(text if text is not None else event.get("bytes") or b"")
+                await page.hear(text if text is not None else event.get("bytes") or b"")
             elif allowance.is_abused:
                 await websocket.close(1008, "too many messages")
                 return
@@ -192,7 +184,7 @@ class _Headers:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        looks_on = scope["path"] == "/api/arena" and self._guard.watched_room(self._guard.told(headers))
+        looks_on = _is_arena(scope["path"]) and self._guard.watched_room(self._guard.token_of(headers))
         needs_token = scope["path"].startswith("/api/") and not looks_on
         trouble = self._guard.trouble(headers, needs_token=needs_token)
         status = 400 if self._guard.is_malformed(headers) else 403
@@ -206,22 +198,41 @@ class _Headers:
         await app(scope, receive, strict)
 
 
-def _refusal(status: int, words: str) -> Response:
-    return JSONResponse({"error": words}, status)
+def _is_arena(path: str) -> bool:
+    """Whether a path asks for one game's arena, and for nothing below it."""
+    parts = path.strip("/").split("/")
+    return len(parts) == 3 and parts[:2] == ["api", "games"]
 
 
-def _file(data: bytes, name: str) -> Response:
-    disposition = f"attachment; filename={json.dumps(name)}"
-    return Response(data, media_type="application/jsonl", headers={"content-disposition": disposition})
+async def _body(request: Request, limit: int) -> bytes | None:
+    """The body, None when it is longer than that."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > limit:
+            return None
+    return bytes(body)
+
+
+def _answered(door: Door, asked: Asked) -> Reply:
+    try:
+        return door.answer(asked)
+    except UserError as error:
+        return refused(door.status, str(error))
+
+
+def _response(answer: Reply) -> Response:
+    extra = {"content-disposition": f"attachment; filename={json.dumps(answer.name)}"} if answer.name else {}
+    return Response(answer.body, answer.status, extra, media_type=answer.kind)
 
 
 async def serve_until(
     site: Site, config: ServerConfig, ready: Callable[[int], None], stop: asyncio.Event | None = None
 ) -> None:
-    """Serve until `stop` is set (or, without one, until a signal); `ready` is told the port."""
+    """Serve until `stop` is set (or, without one, until a signal); `ready` is called with the port."""
     listening = _listen(config)
-    told = uvicorn.Config(
-        site.app(),
+    settings = uvicorn.Config(
+        App(site, config).app(),
         http=timed(H11Protocol, config.head_s, config.newcomers),
         ws=_Protocol,
         ws_max_size=MAX_MESSAGE_BYTES,
@@ -232,7 +243,7 @@ async def serve_until(
         h11_max_incomplete_event_size=16_384,
         limit_concurrency=config.connections + 64,
     )
-    server = uvicorn.Server(told)
+    server = uvicorn.Server(settings)
     task = asyncio.create_task(server.serve(sockets=[listening]))
     while not server.started and not task.done():
         await asyncio.sleep(0.01)

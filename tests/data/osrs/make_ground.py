@@ -29,15 +29,15 @@ def write(path, value):
 
 
 def main(source):
-    told = json.loads(Path(source).read_text())
-    grid, wild = told["grid"], told["wilderness"]
+    terrain = json.loads(Path(source).read_text())
+    grid, wild = terrain["grid"], terrain["wilderness"]
     blocked = bits_of(grid)
     assert int(blocked.sum()) == grid["tiles_with_flag"]["blocked"]
     packed = np.packbits(blocked, axis=1, bitorder="little").tobytes()
     write(
         PACKAGED,
         {
-            "source": "Collision facts of terrain.md: tiles where nobody can stand, measured on the reference server.",
+            "source": "Tiles where nobody can stand, measured on the reference server.",
             "origin": [grid["origin"]["x"], grid["origin"]["y"]],
             "size": [grid["width"], grid["height"]],
             "wilderness": [wild["x_min"], wild["x_max"], wild["y_min"], wild["y_max"]],
@@ -46,7 +46,7 @@ def main(source):
         },
     )
     (HERE / "ground_examples.json").write_text(
-        json.dumps(told["recorded_examples"]["lists"], separators=(",", ":")) + "\n"
+        json.dumps(terrain["recorded_examples"]["lists"], separators=(",", ":")) + "\n"
     )
 
 

@@ -23,7 +23,7 @@ DEPENDENT = {"kind": "dependent_heads"}
 
 
 class Always:
-    """A player that gives one pick in every head, and remembers what it was told."""
+    """A player that gives one pick in every head, and remembers what it was given."""
 
     def __init__(self, pick=0):
         self.pick, self.log = pick, []
@@ -128,7 +128,7 @@ def test_reward_terms_are_weighed_by_name():
         MatchEnv("kuhn", weights={"gold": 1.0})
 
 
-def test_picks_that_rules_forbid_are_replaced_and_told():
+def test_picks_that_rules_forbid_are_replaced_and_reported():
     env = MatchEnv("probe", DEPENDENT)
     env.reset(seed=0)
     assert env.step(np.array([0, 2]))[4]["replaced"]  # keep + some_y becomes keep + nothing
@@ -219,7 +219,7 @@ def test_sb3_contrib_finds_the_masks():
     assert maskable.get_action_masks(env).tolist() == [True] * 7
 
 
-def test_parallel_rewards_are_zero_sum_and_results_are_told():
+def test_parallel_rewards_are_zero_sum_and_results_are_given():
     env = MatchParallelEnv("connect4", render_mode="ansi")
     obs, infos = env.reset(seed=2)
     while env.agents:

@@ -21,7 +21,7 @@ PLAIN = {
 
 
 class Fight:
-    """One match. Seat 0 acts first unless told otherwise; both stand side by side at (3060, 3540) and (3061, 3540)."""
+    """One match. Seat 0 acts first by default; both stand side by side at (3060, 3540) and (3061, 3540)."""
 
     def __init__(self, kind=NH, seed=1, bots=(None, None), scenario="default", **settings):
         settings = {**(PLAIN if kind is NH else {"switches_off": PLAIN["switches_off"]}), **settings}

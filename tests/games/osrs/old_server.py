@@ -55,9 +55,9 @@ class OldServer:
             pass
 
     def answer(self, connection, action, agent, body=None, error=None):
-        told = {"error": True, "message": error} if error else {} if body is None else {"body": body}
+        reply = {"error": True, "message": error} if error else {} if body is None else {"body": body}
         self.counts[action] = self.counts.get(action, 0) + 1
-        line = self.spoil(action, agent, self.counts[action], json.dumps(told).encode() + b"\n")
+        line = self.spoil(action, agent, self.counts[action], json.dumps(reply).encode() + b"\n")
         try:
             if line == "close":
                 connection.shutdown(socket.SHUT_RDWR)
@@ -119,7 +119,7 @@ class OldServer:
                 me["pending"], answered = None, True
                 me["ticks"] += 1
                 self.answer(connection, "step", agent, self.sight(me))
-                if me["is_dead"] == "told":
+                if me["is_dead"] == "reported":
                     me["state"] = "PENDING"
             elif request["action"] == "step":
                 me["pending"], answered = None, True
@@ -137,7 +137,7 @@ class OldServer:
                 "actionMasks": [[True] * n for n in HEADS], "meta": meta}  # fmt: skip
         if was_dead:
             body["terminalState"] = "WON" if me["seat"] == 0 else "LOST"
-            me["is_dead"] = "told"
+            me["is_dead"] = "reported"
         return body
 
     def close(self):

@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import threading
+import time
 
 import numpy as np
 
 from pvp_ml.games.legal import Legality
-from pvp_ml.games.osrs.sim_server.arena import ArenaLimits
 from pvp_ml.games.osrs.sim_server.server import SimConfig, SimServer
+from pvp_ml.games.osrs.sim_server.world import WorldLimits
 from pvp_ml.match import RESTING, StepBuffers
 
 
@@ -18,7 +19,7 @@ def serving(port=0, seed=0, **limits):
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    server = SimServer(SimConfig(port=port, seed=seed, arena=ArenaLimits(**limits)))
+    server = SimServer(SimConfig(port=port, seed=seed, world=WorldLimits(**limits)))
     server.port = asyncio.run_coroutine_threadsafe(server.start(), loop).result(600)
     server.loop = loop
     try:
@@ -26,8 +27,21 @@ def serving(port=0, seed=0, **limits):
     finally:
         asyncio.run_coroutine_threadsafe(server.stop(), loop).result(10)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join(120)
         loop.close()
+
+
+def receive(game, rows, timeout_s=20.0):
+    """The next `rows` rows as buffers of that length: `recv` may give fewer at a time."""
+    fresh, have, ends_at = StepBuffers.allocate(game.spec, rows), 0, time.monotonic() + timeout_s
+    while have < rows and time.monotonic() < ends_at:
+        part = StepBuffers.allocate(game.spec, rows - have)
+        count = game.recv(rows - have, timeout_s, part)
+        for name in ("match", "serial", "truncated", "faults"):
+            getattr(fresh, name)[have : have + count] = getattr(part, name)[:count]
+        have += count
+    assert have == rows, f"{have} of {rows} rows came within {timeout_s} s"
+    return fresh
 
 
 class Chooser:
@@ -52,7 +66,7 @@ def record(game, plans):
     """Play all plans; gives serial → list of steps, each a dict of copies, and the endings."""
     spec, m = game.spec, game.matches
     out, chooser = StepBuffers.allocate(spec, m), Chooser(spec)
-    told = {plan.serial: [] for plan in plans}
+    taken = {plan.serial: [] for plan in plans}
     playing = np.full(m, RESTING, np.int64)
     steps = np.zeros(m, np.int64)
     open_ = len(plans)
@@ -80,19 +94,19 @@ def record(game, plans):
             row = int(out.match[i])
             if playing[row] != RESTING:
                 over = bool(out.ended[i] or out.truncated[i] or out.faults[i])
-                told[int(playing[row])].append(_copy(out, i, over))
+                taken[int(playing[row])].append(_copy(out, i, over))
                 open_ -= over
             if playing[row] != out.serial[i]:
                 playing[row], steps[row] = out.serial[i], 0
                 if out.serial[i] != RESTING:
-                    told[int(out.serial[i])].append({"obs": out.obs[i].copy(), "mask": out.mask[i].copy()})
+                    taken[int(out.serial[i])].append({"obs": out.obs[i].copy(), "mask": out.mask[i].copy()})
             if out.serial[i] != RESTING:
                 actions[i if is_async else row] = chooser.choose(int(out.serial[i]), int(steps[row]), out.mask[i])
                 steps[row] += 1
                 sent.append(i)
         if is_async and sent and open_:
             game.send(out.match[sent].copy(), actions[sent])
-    return told
+    return taken
 
 
 def _copy(out, i, over):

@@ -1,4 +1,4 @@
-"""The scripted opponents: 6.1–6.3."""
+"""The scripted opponents."""
 
 from pvp_ml.games.osrs import state as S
 

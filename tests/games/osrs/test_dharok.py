@@ -1,4 +1,4 @@
-"""DharokEnv: 2.8."""
+"""The Dharok fight: its actions, masks and observations."""
 
 import pytest
 
@@ -53,7 +53,7 @@ def test_vengeance_with_runes(dharok):
 
 
 def test_full_set_hits_harder_with_less_health(dharok):
-    """4.8: greataxe 41 at 99 HP and 80 at 1 HP; the largest of many rolls stays below and comes close."""
+    """Greataxe 41 at 99 HP and 80 at 1 HP; the largest of many rolls stays below and comes close."""
     most = {99: 0, 1: 0}
     for health in most:
         for seed in range(60):

@@ -1,4 +1,4 @@
-"""Eating, drinking, timers, vengeance: 2.3, 3.3, 3.5, 3.6, 3.9, 3.13."""
+"""Eating, drinking, timers, vengeance."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Attacks, hits, effects, specials in the tick: 3.1, 3.2, 3.7–3.15, 4.6; prayers are in test_prayers.py."""
+"""Attacks, hits, effects, specials in the tick; prayers are in test_prayers.py."""
 
 import numpy as np
 import pytest
@@ -156,7 +156,7 @@ def test_vengeance_returns_three_quarters_and_recoil_a_tenth_plus_one(fight, dha
     assert f.rows[0, S.HP] == 99 - 15 and f.rows[1, S.VENGEANCE] == 0
     f = fight()
     f.rows[1, S.VENGEANCE] = 1
-    f.play(HIT, None, hits={0: [(1, 1)]}, fury={0: [0]})  # floor(0.75) = 0: the charge stays
+    f.play(HIT, None, hits={0: [(1, 1)]}, fury={0: [0]})  # floor = 0: the charge stays
     assert f.rows[1, S.VENGEANCE] == 1
     d = dharok()
     d.play({"attack": "whip_attack"}, None, hits={0: [(1, 25)]}, poison={0: [0]})

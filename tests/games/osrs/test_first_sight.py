@@ -1,4 +1,4 @@
-"""The first observation and masks (9.1), constants (5.3), start of a match (7.2, 7.4)."""
+"""The first observation and masks, constants, start of a match."""
 
 import numpy as np
 import pytest

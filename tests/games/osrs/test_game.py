@@ -197,12 +197,12 @@ def test_words_of_a_tick(fight):
     before = f.rows.copy()
     ice = {"attack": "mage_attack", "mage_attack_type": "use_ice_spell", "food": "eat_primary_food"}
     f.play(ice, {"prayer": "mage_prayer"}, hits={0: [(1, 13)]})
-    told = tell_tick(before, f.rows, f.match)
-    assert "casts Ice Barrage: 13 into prayer, freezes" in told and "eats anglerfish" in told
-    assert "prays magic" in told and "A acts first" in told
+    words = tell_tick(before, f.rows, f.match)
+    assert "casts Ice Barrage: 13 into prayer, freezes" in words and "eats anglerfish" in words
+    assert "prays magic" in words and "A acts first" in words
 
 
 def test_view_is_json_and_names_what_is_worn(fight):
-    told = fight().game.view(0)
-    assert json.loads(json.dumps(told)) == told
-    assert told["fighters"][0]["worn"]["weapon"] == "kodai_wand" and told["fighters"][1]["build"] == "PURE"
+    view = fight().game.view(0)
+    assert json.loads(json.dumps(view)) == view
+    assert view["fighters"][0]["worn"]["weapon"] == "kodai_wand" and view["fighters"][1]["build"] == "PURE"

@@ -1,4 +1,4 @@
-"""Builds, inventory and gear randomisation (simulation.md 5.3–5.5)."""
+"""Builds, inventory and gear randomisation."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from pvp_ml.games.osrs import items as I
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.kernels import gear as gear
 
-# 124…141 of the un-randomised builds, section 5.3.
+# 124…141 of the un-randomised builds.
 DERIVED = {
     "PURE": [110, 27, 145, 122, 5, 7, 89, 89, 4, 6, 87, 12, 80, 116, 72, 64, 101, 59],
     "ZERKER": [120, 27, 183, 122, 5, 7, 112, 99, 4, 87, 108, 91, 216, 154, 198, 153, 135, 163],
@@ -84,7 +84,7 @@ def test_recorded_gear_follows_from_the_episode_id():
     seed = gear.string_hash("9c83a81a-f5c2-e9b4-78f9-26a95fe6863a")
     sets, worn, inventory, book = roll("MED", seed, True)
     assert book == S.LUNAR and not sets[S.SET_MAGE].any()
-    # Z9: the skirt took the place of the body armour, and the other legs win the slot
+    # The skirt took the place of the body armour, and the other legs win the slot
     assert I.KEYS[worn[S.LEGS]] == "veracs_plateskirt_100" and worn[S.BODY] == 0
     assert keys(inventory)[:4] == ["abyssal_tentacle", "avernic_defender", "armadyl_godsword", "anglerfish"]
     assert keys(inventory).count("anglerfish") == 14 and keys(inventory)[17] == "super_combat_potion_3"

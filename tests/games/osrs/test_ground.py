@@ -1,4 +1,4 @@
-"""Blocked ground: the map, steps, straight walks, routes, chases and masks (terrain.md)."""
+"""Blocked ground: the map, steps, straight walks, routes, chases and masks."""
 
 import json
 from collections import deque
@@ -194,8 +194,8 @@ def test_the_queue_is_part_of_a_snapshot(fight):
 def test_the_scene_tells_the_ground_around(fight):
     f = fight()
     f.place((3028, 3540), (3029, 3541))
-    told = scene(f.game)["blocked"]
-    tiles = {(x, y) for y, first, last in told for x in range(first, last + 1)}
+    spans = scene(f.game)["blocked"]
+    tiles = {(x, y) for y, first, last in spans for x in range(first, last + 1)}
     around = range(-24, 25)
     assert tiles == {(3028 + dx, 3540 + dy) for dx in around for dy in around if blocked(3028 + dx, 3540 + dy)}
     assert (3027, 3540) in tiles and (3028, 3540) not in tiles

@@ -54,7 +54,7 @@ def test_doses_run_down_to_a_vial():
 
 
 def test_no_set_asks_for_more_than_the_base_levels():
-    """Rule G2 never bites: so the tick does not test it."""
+    """Every build meets the requirements of its items, so the tick does not test them."""
     sets, worn, inventory = np.zeros((5, 12), np.int32), np.zeros(11, np.int32), np.zeros(28, np.int32)
     for build in range(len(S.BUILDS)):
         for seed in range(400):

@@ -89,6 +89,6 @@ def test_kernels_work_in_whatever_order_they_are_loaded(tmp_path):
     for _ in range(8):
         game.step(np.full((4, 2, 12), -1, np.int32), out)
     words = [sys.executable, "-c", LATER, str(tmp_path / "snapshot")]
-    told = subprocess.run(words, capture_output=True, text=True, timeout=300)
-    assert told.returncode == 0, told.stderr[-1000:]
-    assert told.stdout.strip() == f"{out.serial.tolist()} {float(out.obs.sum())}"
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-1000:]
+    assert done.stdout.strip() == f"{out.serial.tolist()} {float(out.obs.sum())}"

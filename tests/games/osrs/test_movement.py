@@ -1,4 +1,4 @@
-"""Walking, following, reach and the movement masks: 2.5, 2.6, 3.4, 3.7."""
+"""Walking, following, reach and the movement masks."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def tile(f, seat=0):
 
 
 def test_path_is_straight_first_then_diagonal(fight):
-    """Offset (5, 2): three steps east, then two north-east (M6), two tiles a tick."""
+    """Offset (5, 2): three steps east, then two north-east, two tiles a tick."""
     f = fight()
     f.place((3060, 3540), (3065, 3542))
     f.play({"movement": "move_under_target"})

@@ -73,7 +73,10 @@ def test_stay_alive_shoots_and_eats():
     assert (row["attack"], row["ranged_attack_type"], row["food"]) == (
         "ranged_attack", "basic_ranged_attack", "eat_primary_food",
     )  # fmt: skip
-    assert decide("stay-alive", forbidden=("ranged_attack",))[0]["attack"] == "no_op_attack"
+    gone = ("ranged_attack", "eat_primary_food")  # to plugins of the original every choice looks open
+    row = decide("stay-alive", player_health_percent=0.59, forbidden=gone)[0]
+    assert (row["attack"], row["food"], row["prayer"]) == ("ranged_attack", "eat_primary_food", "no_op_prayer")
+    assert decide("stay-alive", player_health_percent=0.61)[0]["food"] == "dont_eat_food"
 
 
 def test_they_refuse_other_games():

@@ -1,4 +1,4 @@
-"""What prayers cost and do in the tick: 3.11 and their part of 3.8."""
+"""What prayers cost and do in the tick."""
 
 import numpy as np
 import pytest

@@ -120,7 +120,7 @@ def play_all():
 
 def test_what_is_accepted_plays(tmp_path):
     """In a process of its own: a mistake would end it."""
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", PLAY, str(__file__).rpartition("/")[0]], capture_output=True, text=True
     )
-    assert told.returncode == 0, told.stderr[-2000:]
+    assert done.returncode == 0, done.stderr[-2000:]

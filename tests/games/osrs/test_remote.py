@@ -17,7 +17,7 @@ from pvp_ml.games.osrs.signals import SIGNALS
 from pvp_ml.match import Bot, External, MatchPlan
 
 AGENTS = (External("a"), External("b"))
-UNTOLD = [i for i, signal in enumerate(SIGNALS) if signal.name == "specials_used"]
+UNSENT = [i for i, signal in enumerate(SIGNALS) if signal.name == "specials_used"]
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +51,8 @@ def same(wanted, got, seats=(0, 1)):
             for key in a:
                 x, y = a[key], b[key]
                 if key == "signals":
-                    x = np.delete(x, UNTOLD, axis=1)
-                    y = np.delete(y, UNTOLD, axis=1)
+                    x = np.delete(x, UNSENT, axis=1)
+                    y = np.delete(y, UNSENT, axis=1)
                 if key in ("signals", "reward"):
                     x, y = x[list(seats)], y[list(seats)]
                 assert np.array_equal(x, y), (serial, t, key, np.argwhere(x != y)[:5].tolist())

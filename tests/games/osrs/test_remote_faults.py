@@ -14,7 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from old_server import CONTRACT, OldServer
-from remote_playing import record, serving
+from remote_playing import receive, record, serving
 
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
@@ -33,8 +33,8 @@ def playing(tmp_path, matches=2, timeout=5.0, length=6, spoil=None, **settings):
     (tmp_path / "Duel.json").write_text(json.dumps(CONTRACT))
     server = OldServer(length, spoil)
     kind = registry.find("remote")
-    told = {"contract": str(tmp_path / "Duel.json"), "remote": f"localhost:{server.port}", "remote_timeout_s": timeout}
-    game = kind.build(registry.configure(kind, {**told, **settings}), matches)
+    where = {"contract": str(tmp_path / "Duel.json"), "remote": f"localhost:{server.port}", "remote_timeout_s": timeout}
+    game = kind.build(registry.configure(kind, {**where, **settings}), matches)
     try:
         yield server, game
     finally:
@@ -49,8 +49,8 @@ def plans(count, lineup=AGENTS):
 def test_a_contract_and_an_address_are_a_game(tmp_path):
     with playing(tmp_path) as (server, game):
         assert game.spec.obs_size == 4 and game.spec.privileged_size == 1 and game.spec.head_sizes == (3, 2)
-        told = record(game, plans(4))
-        for steps in told.values():
+        recorded = record(game, plans(4))
+        for steps in recorded.values():
             # six ticks, one of them while the second reset was under way; the step that asks for the ending is none
             assert len(steps) == 1 + 5
             assert [s["obs"][:, 1].tolist() for s in steps[:-1]] in ([[10.0, 11.0]] * 5, [[11.0, 10.0]] * 5)
@@ -69,9 +69,9 @@ def test_a_contract_and_an_address_are_a_game(tmp_path):
 
 def test_one_agent_against_the_servers_opponent(tmp_path):
     with playing(tmp_path, matches=1) as (_, game):
-        told = record(game, plans(2, (External("a"), Bot("baseline"))))
+        recorded = record(game, plans(2, (External("a"), Bot("baseline"))))
         assert all(
-            not steps[0]["mask"][1].any() and steps[-1]["result"].tolist() == [WIN, LOSS] for steps in told.values()
+            not steps[0]["mask"][1].any() and steps[-1]["result"].tolist() == [WIN, LOSS] for steps in recorded.values()
         )
 
 
@@ -81,14 +81,14 @@ def spoiled_step(number, replace):
 
 def edit(**changes):
     def change(answer):
-        told = json.loads(answer)
+        reply = json.loads(answer)
         for path, value in changes.items():
-            here = told["body"]
+            here = reply["body"]
             *parents, last = path.split("__")
             for parent in parents:
                 here = here[parent]
             here[last] = value
-        return json.dumps(told).encode() + b"\n"
+        return json.dumps(reply).encode() + b"\n"
 
     return change
 
@@ -115,24 +115,24 @@ def edit(**changes):
 )  # fmt: skip
 def test_a_bad_answer_voids_its_match_and_no_other(tmp_path, fault, replace):
     with playing(tmp_path, timeout=1.5, spoil=spoiled_step(9, replace)) as (_, game):
-        told = record(game, plans(5))
-        faults = [int(steps[-1]["faults"]) for steps in told.values()]
+        recorded = record(game, plans(5))
+        faults = [int(steps[-1]["faults"]) for steps in recorded.values()]
         assert game.voids[fault] == 1 and faults.count(fault) == 1
-        assert all(bool(steps[-1]["ended"]) for steps in told.values() if not steps[-1]["faults"])
+        assert all(bool(steps[-1]["ended"]) for steps in recorded.values() if not steps[-1]["faults"])
 
 
 def test_silence_voids_by_its_deadline(tmp_path):
-    with playing(tmp_path, matches=1, timeout=0.4, spoil=spoiled_step(5, lambda answer: None)) as (_, game):
-        told = record(game, plans(3))
-        assert [int(steps[-1]["faults"]) for steps in told.values()] == [Fault.STALLED, 0, 0]
+    with playing(tmp_path, matches=1, timeout=1.5, spoil=spoiled_step(5, lambda answer: None)) as (_, game):
+        recorded = record(game, plans(3))
+        assert [int(steps[-1]["faults"]) for steps in recorded.values()] == [Fault.STALLED, 0, 0]
 
 
 def test_a_caller_slower_than_real_time_allows_is_a_desync(tmp_path):
-    with playing(tmp_path, matches=1, remote_desync_s=0.15) as (_, game):
+    with playing(tmp_path, matches=1, remote_desync_s=0.8) as (_, game):
         out = StepBuffers.allocate(game.spec, 1)
         game.queue(plans(2))
         game.start()
-        for pause in (0.0, 0.0, 0.3):
+        for pause in (0.0, 0.0, 1.0):
             assert game.recv(1, 5.0, out) == 1 and out.faults[0] == 0
             time.sleep(pause)
             game.send(out.match[:1], np.zeros((1, 2, 2), np.int32))
@@ -154,7 +154,7 @@ def test_actions_are_checked_before_they_are_sent(tmp_path):
         assert game.recv(1, 5.0, out) == 1 and game.view(0)["ticks"] == 1
 
 
-def test_a_server_that_refuses_every_reset_is_told_to_the_user(tmp_path):
+def test_a_server_that_refuses_every_reset_is_reported_to_the_user(tmp_path):
     def refuse(action, agent, count, answer):
         return b'{"error": true, "message": "no such build"}\n' if action == "reset" else answer
 
@@ -166,39 +166,28 @@ def test_a_server_that_refuses_every_reset_is_told_to_the_user(tmp_path):
 
 
 def test_a_killed_server_voids_and_a_new_one_goes_on():
-    kind = registry.find("nh")
-    with serving() as first:
-        port = first.port
-        game = kind.build(registry.configure(kind, {"remote": f"127.0.0.1:{port}", "max_ticks": 30}), 3)
-        out = StepBuffers.allocate(game.spec, 3)
-        game.queue(plans(9))
-        game.start()
-        zeros = np.zeros((3, 2, 12), np.int32)
-        for _ in range(6):
-            count = game.recv(3, 20.0, out)
-            game.send(out.match[:count], zeros[:count])
-        assert game.recv(3, 20.0, out) == 3
-    game.send(out.match, zeros)
-    assert game.recv(1, 0.3, out) == 0  # nobody answers, and nothing breaks
-    with serving(port=port):
-        assert game.recv(3, 20.0, out) == 3
+    kind, zeros = registry.find("nh"), np.zeros((3, 2, 12), np.int32)
+    with contextlib.ExitStack() as stack:
+        with serving() as first:
+            where = {"remote": f"127.0.0.1:{first.port}", "max_ticks": 30}
+            game = stack.enter_context(contextlib.closing(kind.build(registry.configure(kind, where), 3)))
+            game.queue(plans(9))
+            game.start()
+            for _ in range(6):
+                game.send(receive(game, 3).match, zeros)
+            out = receive(game, 3)
+        game.send(out.match, zeros)
+        assert game.recv(1, 0.3, out) == 0  # nobody answers, and nothing breaks
+        stack.enter_context(serving(port=first.port))
+        out = receive(game, 3)
         assert out.faults.tolist() == [Fault.CRASHED] * 3 and sorted(out.serial.tolist()) == [3, 4, 5]
         endings = 0
         while endings < 6:
-            live = out.serial[: len(out.match)] != -1
+            live = out.serial != -1
             game.send(out.match[live], zeros[: int(live.sum())])
-            count = game.recv(1, 20.0, out)
-            out = _first(out, count, game)
+            out = receive(game, 1)
             endings += int(out.truncated.sum())
         assert game.voids[Fault.CRASHED] == 3
-        game.close()
-
-
-def _first(out, count, game):
-    fresh = StepBuffers.allocate(game.spec, count)
-    for name in ("match", "serial", "truncated", "faults"):
-        getattr(fresh, name)[:] = getattr(out, name)[:count]
-    return fresh
 
 
 def test_settings_survive_the_wire():
@@ -212,8 +201,8 @@ def test_settings_survive_the_wire():
         config = registry.configure(kind, settings)
         fields = reset_fields(config.model_dump(), True)
         fields["resetParams"] |= {"episodeId": "5/0"}
-        told = game_settings(ResetBody(**fields), True)
-        for name, value in told.items():
+        read = game_settings(ResetBody(**fields), True)
+        for name, value in read.items():
             assert getattr(config, name) == value, name
 
 
@@ -262,14 +251,14 @@ def test_a_started_server_is_ready_and_stops_with_all_it_started(tmp_path, monke
         shlex.join([sys.executable, f"{tmp_path}/listen.py", f"{tmp_path}/facts"]), address, tmp_path / "log", 20
     )
     process.start()
-    child, *told = (tmp_path / "facts").read_text().split()
-    assert told == ["true", "true", "1", "false", str(43595 + address.port - 7070)]
+    child, *settings = (tmp_path / "facts").read_text().split()
+    assert settings == ["true", "true", "1", "false", str(43595 + address.port - 7070)]
     assert is_taken(address) and is_alive(int(child)) and not process.ensure()
     with pytest.raises(UserError, match="listens"):
         ServerProcess(shlex.quote(sys.executable), address).start()
     assert free_address(address) != address
     os.kill(process.pid, 9)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while process.pid and time.monotonic() < deadline:
         time.sleep(0.02)
     assert process.ensure() and is_taken(address)

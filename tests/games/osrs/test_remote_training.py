@@ -38,7 +38,7 @@ def test_two_iterations_of_quick_through_the_protocol(tmp_path, monkeypatch):
     with serving() as server:
         code = cli.run(["train", "--preset", "nh/quick", "--name", "here", "--env.remote", f"127.0.0.1:{server.port}",
                         "--run.total-steps", "256", "--eval.opponents", "[nh-bot]", *SMALL])  # fmt: skip
-        assert server.arena.ticks >= 256
+        assert server.world.ticks >= 256
     assert code == 0
     rows = metrics(tmp_path, "here")
     assert [row["rollouts"] for row in rows][:2] == [1, 2]

@@ -110,7 +110,7 @@ def test_a_tie_pays_both_and_a_cut_off_match_nobody():
 
 
 def test_every_term_has_a_case():
-    told = {name for case in CASES for part in case[3:] for name in part}
-    told |= {"step", "win", "lost", "tied", "health_preserved"}
-    told |= {f"{who}_{what}_on_death" for who in ("target", "player") for what in ("food", "brews")}
-    assert told == set(NAMES)
+    covered = {name for case in CASES for part in case[3:] for name in part}
+    covered |= {"step", "win", "lost", "tied", "health_preserved"}
+    covered |= {f"{who}_{what}_on_death" for who in ("target", "player") for what in ("food", "brews")}
+    assert covered == set(NAMES)

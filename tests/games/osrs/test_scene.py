@@ -22,20 +22,20 @@ def fight():
     player = players.make("random", game.spec)
     game.queue([MatchPlan(0, 5, (External("0"), External("1")), "default")])
     game.start(out)
-    told, tick = [(game.fighters[0].copy(), game.state[0].copy(), scene(game))], 0
+    ticks, tick = [(game.fighters[0].copy(), game.state[0].copy(), scene(game))], 0
     while not (out.ended[0] or out.truncated[0]):
         keys = np.array([2 * tick + 1, 2 * tick + 2], np.uint64)
         actions = player.decide(np.zeros(2, np.int64), np.arange(2, dtype=np.int32), out.obs[0], out.mask[0], keys)
         game.step(actions[None].astype(np.int32), out)
         tick += 1
-        told.append((game.fighters[0].copy(), game.state[0].copy(), scene(game)))
-    return told
+        ticks.append((game.fighters[0].copy(), game.state[0].copy(), scene(game)))
+    return ticks
 
 
 def test_numbers_are_those_of_the_rows(fight):
-    for rows, match, told in fight:
-        assert json.loads(json.dumps(told)) == told and told["tick"] == match[S.TICK]
-        for me, shown in zip(rows, told["fighters"], strict=True):
+    for rows, match, drawn in fight:
+        assert json.loads(json.dumps(drawn)) == drawn and drawn["tick"] == match[S.TICK]
+        for me, shown in zip(rows, drawn["fighters"], strict=True):
             assert shown["hp"] == [me[S.HP], me[S.BASE_HP]] and shown["position"] == [me[S.X], me[S.Y]]
             assert shown["energy"] == me[S.ENERGY] and shown["dying"] == bool(me[S.DYING])
             assert (shown["attack"] is not None) == bool(me[S.TICK_HITS])
@@ -44,13 +44,13 @@ def test_numbers_are_those_of_the_rows(fight):
 
 
 def test_what_flies_shows_its_style_and_not_its_damage(fight):
-    under_way = [hit for _, _, told in fight for fighter in told["fighters"] for hit in fighter["incoming"]]
+    under_way = [hit for _, _, drawn in fight for fighter in drawn["fighters"] for hit in fighter["incoming"]]
     assert len(under_way) > 10 and all(set(hit) == {"delay", "style"} for hit in under_way)
     assert {hit["style"] for hit in under_way} <= {"melee", "ranged", "magic"}
 
 
-def test_the_attack_is_told_with_its_means(fight):
-    attacks = [(f, f["attack"]) for _, _, told in fight for f in told["fighters"] if f["attack"]]
+def test_the_attack_is_shown_with_its_means(fight):
+    attacks = [(f, f["attack"]) for _, _, drawn in fight for f in drawn["fighters"] if f["attack"]]
     assert len(attacks) > 20
     for fighter, attack in attacks:
         if attack["spell"]:
@@ -62,7 +62,7 @@ def test_the_attack_is_told_with_its_means(fight):
 
 
 def test_the_last_tick_shows_the_fallen(fight):
-    assert [any(f["dying"] for f in told["fighters"]) for *_, told in fight] == [False] * (len(fight) - 1) + [True]
+    assert [any(f["dying"] for f in drawn["fighters"]) for *_, drawn in fight] == [False] * (len(fight) - 1) + [True]
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ def play(first, second, matches, scenario="default"):
 @pytest.mark.nightly
 def test_nh_plugin_against_the_bot():
     """37.3 % (30.9–44.1), 184 ticks."""
-    told = play("nh-plugin", "nh-bot", 2000)
-    assert told["score"] == pytest.approx(0.373, abs=0.06) and told["mean_steps"] == pytest.approx(184, abs=8)
+    result = play("nh-plugin", "nh-bot", 2000)
+    assert result["score"] == pytest.approx(0.373, abs=0.06) and result["mean_steps"] == pytest.approx(184, abs=8)
 
 
 @pytest.mark.nightly
@@ -37,5 +37,5 @@ def test_nh_plugin_against_itself():
 @pytest.mark.nightly
 @pytest.mark.parametrize("build", BUILDS)
 def test_length_of_fights_by_build(build):
-    told = play("nh-plugin", "nh-plugin", 2000, f"build-{build}")
-    assert told["mean_steps"] == pytest.approx(BUILDS[build], rel=0.05)
+    result = play("nh-plugin", "nh-plugin", 2000, f"build-{build}")
+    assert result["mean_steps"] == pytest.approx(BUILDS[build], rel=0.05)

@@ -115,8 +115,8 @@ def test_setup_fills_the_cache_once(tmp_path, monkeypatch):
     monkeypatch.setattr(meshes, "origin_of", lambda files: "real")
     calls = []
     monkeypatch.setattr(mesh_setup, "download", lambda: calls.append(1) or tar({GOOD: MESH}))
-    told: list[str] = []
-    mesh_setup.setup(told.append)
-    mesh_setup.setup(told.append)
-    assert len(calls) == 1 and "already" in told[-1]
+    lines: list[str] = []
+    mesh_setup.setup(lines.append)
+    mesh_setup.setup(lines.append)
+    assert len(calls) == 1 and "already" in lines[-1]
     assert (meshes.extracted_folder() / "soccar" / "mesh_0.cmf").read_bytes() == MESH

@@ -77,8 +77,8 @@ def test_setup_with_packs_fills_the_folder(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("pvp_ml.games.rocket_league.arena.mesh_setup.setup", lambda progress: None)
     monkeypatch.setattr(pack_setup, "download", lambda what: archive(line(shot(), shot((9000.0, 0.0, 100.0)))))
     assert run(["game", "setup", "rocket_league", "--packs"]) == 0
-    told = capsys.readouterr().out
-    assert "left out: Wall / shots, shot 2" in told and "1 training packs with 1 shots" in told
+    printed = capsys.readouterr().out
+    assert "left out: Wall / shots, shot 2" in printed and "1 training packs with 1 shots" in printed
     assert len(list(packs_folder().glob("*.json"))) == 1 and len(read_packs(("setup",))[0]) == 1
     assert run(["game", "setup", "connect4", "--packs"]) == 2
     assert "has no training packs" in capsys.readouterr().err

@@ -41,7 +41,7 @@ def test_sender_sends_and_never_waits(play):
     p = play(scenario="kickoff")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as viewer:
         viewer.bind(("127.0.0.1", 0))
-        viewer.settimeout(5)
+        viewer.settimeout(120)
         sender = VisSender(port=viewer.getsockname()[1])
         assert sender.send(p.game.view(0))
         assert json.loads(viewer.recv(65536))["cars"][0]["team_num"] == 0
@@ -105,7 +105,7 @@ class Clock:
         self.time += seconds
 
 
-def told(p, sender, clock, steps=75):
+def narration(p, sender, clock, steps=75):
     def played():
         yield p.game, p.out
         for _ in range(steps):
@@ -117,13 +117,13 @@ def told(p, sender, clock, steps=75):
     return list(narrate(played(), sender, clock.now, clock.sleep))
 
 
-def test_a_match_is_told_and_sent_at_its_own_speed(play):
+def test_a_match_is_narrated_and_sent_at_its_own_speed(play):
     clock = Clock()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as viewer:
         viewer.bind(("127.0.0.1", 0))
-        viewer.settimeout(5)
+        viewer.settimeout(120)
         p = play(scenario="kickoff", timeout_s=4.0, bots=("chaser", "idle"))
-        lines = told(p, VisSender(port=viewer.getsockname()[1]), clock)
+        lines = narration(p, VisSender(port=viewer.getsockname()[1]), clock)
         first = json.loads(viewer.recv(65536))
     assert lines[0].endswith("1 blue against 1 orange, ball at 0, 0, 93")
     assert any("touches the ball" in line for line in lines)
@@ -137,21 +137,21 @@ def test_without_a_viewer_nothing_waits(play):
         nobody.bind(("127.0.0.1", 0))
         port = nobody.getsockname()[1]
     clock = Clock()
-    told(play(scenario="kickoff", timeout_s=4.0), VisSender(port=port), clock)
+    narration(play(scenario="kickoff", timeout_s=4.0), VisSender(port=port), clock)
     assert clock.time == 100.0
 
 
-def test_a_goal_is_told(play, pack):
+def test_a_goal_is_narrated(play, pack):
     shot = pack([[0.0, 4800.0, 200.0], [0.0, 2500.0, 0.0]], [{"team": "blue", "position": [0, 0, 17]}])
-    lines = told(play(**shot), VisSender(), Clock())
+    lines = narration(play(**shot), VisSender(), Clock())
     assert any(line.endswith("GOAL for blue") for line in lines)
     assert lines[-1].endswith("it is over: blue wins")
 
 
-def test_an_own_goal_is_told_with_its_culprit(play, pack):
+def test_an_own_goal_is_narrated_with_its_culprit(play, pack):
     """Blue pushes a ball over its own line."""
     car = {"team": "blue", "position": [0, -4500, 17], "angles": [0, -np.pi / 2, 0], "velocity": [0, -1400, 0]}
-    lines = told(play(**pack([[0.0, -4750.0, 93.15], [0.0, -10.0, 0.0]], [car])), VisSender(), Clock())
+    lines = narration(play(**pack([[0.0, -4750.0, 93.15], [0.0, -10.0, 0.0]], [car])), VisSender(), Clock())
     assert any(line.endswith("GOAL for orange, an own goal by blue") for line in lines), lines
 
 

@@ -9,10 +9,10 @@ const path = require('path');
 
 const load = name => require(path.join(process.argv[2], name));
 const {Battle, Teams} = load('simulator.js');
-const {estimate, factsOf} = load('damage.js');
-const {perspective} = load('perspective.js');
-const {fieldFor} = load('encode.js');
-const {Tracker} = load('tracker.js');
+const {estimate, factsOf} = load('observe/damage.js');
+const {perspective} = load('seen/perspective.js');
+const {fieldFor} = load('observe/matchups.js');
+const {Tracker} = load('seen/tracker.js');
 
 const FORMAT = 'gen9doublescustomgame';
 const IDLER = 'Blissey\nAbility: Healer\nLevel: 50\n- Celebrate\n';

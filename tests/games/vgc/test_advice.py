@@ -86,7 +86,8 @@ def test_the_command_records_a_bot(installation, tmp_path, monkeypatch, capsys):
 
 def test_recordings_too_large_for_a_file_are_cut_between_matches(monkeypatch):
     spec = make_spec(VgcConfig())
-    monkeypatch.setattr("pvp_ml.model.recording.MAX_TOTAL_BYTES", (1 << 16) + 10 * 5900)
+    row = 4 * spec.obs_size + spec.mask_size + 3 * 8 + 8 + 8  # as a file holds it: obs, mask, actions, lane, match
+    monkeypatch.setattr("pvp_ml.model.recording.MAX_TOTAL_BYTES", (1 << 16) + 11 * row - 1)  # ten rows and no more
     lane = np.array([3, 1, 1, 3, 2, 2, 2, 2, 1, 3, 5, 5], np.int64)
     rows = len(lane)
     obs = np.repeat(np.arange(rows, dtype=np.float32)[:, None], spec.obs_size, axis=1)

@@ -35,7 +35,7 @@ def test_mdbo_refuses_what_it_cannot_say():
         codec.to_mdbo(47, 0)
 
 
-def test_90_previews_in_the_order_of_the_ancestor():
+def test_90_previews_in_the_order_of_the_original():
     assert len(PREVIEWS) == codec.MDBO_PREVIEWS == 90
     assert PREVIEWS[0] == (1, 2, 3, 4) and PREVIEWS[1] == (1, 2, 3, 5) and PREVIEWS[89] == (5, 6, 3, 4)
     assert list(PREVIEWS) == sorted(PREVIEWS)

@@ -239,5 +239,24 @@ def test_a_bots_seat_is_not_encoded_but_its_team_is_known_to_the_critic(build):
     for obs, privileged in seen:
         assert obs[0].any() and not obs[1].any()
         assert privileged[0].any() and privileged[1].any()
-        own = obs[0][column("pokemon", 0, "species") : column("pokemon", 6, "species")]
-        assert (privileged[1] == own).all()
+        own = obs[0][column("pokemon", 0, "species") : column("pokemon", 6, "species")].reshape(6, -1).copy()
+        own[:, column("pokemon", 0, "speed") - column("pokemon", 0, "species") :][:, :7] = (
+            0  # estimates are the seat's own
+        )
+        assert (privileged[1] == own.ravel()).all()
+
+
+def test_without_a_privileged_critic_nothing_is_written_for_it(build):
+    """Rows are smaller, and what a seat sees is the same."""
+    first, second = ([], [])
+    for seen, privileged in ((first, True), (second, False)):
+        game = build(4, privileged=privileged)
+        assert game.spec.privileged_size == (588 if privileged else 0)
+        play(
+            game,
+            plans(4, (External("a"), Bot("heuristics"))),
+            watch=lambda out, n, s=seen: s.append(out.obs[:n].copy()),
+        )
+    assert sum(map(len, first)) > 20
+    key = lambda rows: sorted(map(bytes, np.concatenate(rows)))  # noqa: E731 - rows arrive in any order
+    assert key(first) == key(second)

@@ -6,10 +6,11 @@ from pvp_ml.games.vgc.config import VgcConfig, make_spec
 from pvp_ml.games.vgc.formats import FORMATS, find_format, renamed
 
 
-def test_six_formats():
+def test_formats():
     assert [f.id for f in FORMATS] == [
         "gen9vgc2023regc", "gen9vgc2023regd", "gen9vgc2024regg", "gen9vgc2025regi",
         "gen9championsvgc2026regma", "gen9championsvgc2026regmb",
+        "gen9bssregi", "gen9championsbssregma", "gen9championsbssregmb",
     ]  # fmt: skip
 
 
@@ -53,5 +54,5 @@ def test_an_unknown_format_is_one_clear_line():
 
 def test_scenarios_cover_every_format():
     names = [s.name for s in make_spec(VgcConfig()).scenarios]
-    assert names[0] == "default" and len(names) == 13
+    assert names[0] == "default" and len(names) == 1 + 2 * len(FORMATS)
     assert {f.id for f in FORMATS} | {f"{f.id}/mirror" for f in FORMATS} == set(names[1:])

@@ -11,15 +11,16 @@ from pvp_ml.games.vgc.layout import SCRIPTS
 def test_blocks():
     spec = make_spec(VgcConfig())
     assert [(b.name, b.count, len(b.features)) for b in spec.blocks] == [
-        ("global", 1, 16), ("slot", 2, 8), ("side", 2, 17), ("pokemon", 12, 91), ("attacks", 8, 16), ("threats", 8, 16),
+        ("global", 1, 16), ("slot", 2, 10), ("side", 2, 17), ("pokemon", 12, 98), ("attacks", 8, 29),
+        ("threats", 8, 29),
     ]  # fmt: skip
-    assert (spec.obs_size, spec.privileged_size, spec.mask_size) == (1414, 546, 185)
+    assert (spec.obs_size, spec.privileged_size, spec.mask_size) == (1710, 588, 185)
 
 
 def test_the_layout_changes_only_with_its_version():
     spec = make_spec(VgcConfig())
-    assert layout.version() == 3
-    assert spec.interface_digest[:16] == "8c2dbda6289ebafd"
+    assert layout.version() == 4
+    assert spec.interface_digest[:16] == "1df7968b77afe483"
 
 
 def test_ids():
@@ -37,11 +38,11 @@ def test_there_is_room_for_regulations_to_come(kind):
 
 def test_columns():
     assert layout.column("global", 0, "format") == 0
-    assert layout.column("pokemon", 1, "hp") - layout.column("pokemon", 0, "hp") == 91
-    assert layout.column("threats", 7, "knocks_out_right") == 1413
+    assert layout.column("pokemon", 1, "hp") - layout.column("pokemon", 0, "hp") == 98
+    assert layout.column("threats", 7, "drawback") == 1709
 
 
 def test_vocabularies_are_unique_and_lower_case():
-    for kind, ids in json.loads((SCRIPTS / "vocab.json").read_text()).items():
+    for kind, ids in json.loads((SCRIPTS / "observe" / "vocab.json").read_text()).items():
         assert len(set(ids)) == len(ids) > 10, kind
         assert all(re.fullmatch(r"[a-z0-9]+", i) for i in ids)

@@ -116,9 +116,9 @@ def test_fifty_battles_go_as_in_the_simulator(installation, poke_env, build):
     report, theirs = battles_against(rival, 50, player)
     assert report.rejected == [] and report.played == 50 and report.won == theirs["lost"]
     python = os.environ[live.CLIENT_PYTHON]
-    won, lost, untold, decisions = results_in_the_simulator(build(1, teams=TEAMS), python, rival, player, 200)
+    won, lost, unclear, decisions = results_in_the_simulator(build(1, teams=TEAMS), python, rival, player, 200)
     print(f"on a server {report.won} of 50 in {report.decisions} decisions, simulated {won} of 200 in {decisions}")
-    assert won + lost == 200 and untold <= 0.02 * decisions  # an untold choice weakens the rival
+    assert won + lost == 200 and unclear <= 0.02 * decisions  # an unclear choice weakens the rival
     assert report.decisions / 50 == pytest.approx(decisions / 200, rel=0.2)
     share = (report.won + won) / 250
     assert abs(report.won / 50 - won / 200) <= 1.96 * max(share * (1 - share), 0.02) ** 0.5 * (1 / 50 + 1 / 200) ** 0.5

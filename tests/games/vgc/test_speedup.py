@@ -64,4 +64,4 @@ def test_the_game_can_do_without(build):
         assert not tally.faults
         logs.append({log.serial: [line for line in log.lines if not line.startswith("|t:|")] for log in heard})
     assert logs[0] == logs[1] and len(logs[0]) == 3
-    assert fast._crew.speedup_refused == "" and stock._crew.speedup_refused == "switched off"
+    assert fast._pool.speedup_refused == "" and stock._pool.speedup_refused == "switched off"

@@ -76,7 +76,7 @@ def test_a_weak_team_loses_on_both_seats(build):
     book = game._book
     weak = "\n\n".join("Magikarp\nAbility: Swift Swim\nLevel: 1\n- Splash" for _ in range(6))
     assert "gen9vgc2025regi/lunala-room" in book.texts
-    for worker in game._crew._workers:
+    for worker in game._pool._workers:
         worker.send_json(4, {"gen9vgc2025regi/lunala-room": weak})
     result = evaluate(game, Contestant("max-power", bot="max-power"), Contestant("max-power", bot="max-power"), 8)
     assert result.total.losses == 8

@@ -7,6 +7,7 @@ a move whose target the log hides, and estimates (a foe's stats, the damage bloc
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -64,12 +65,11 @@ def test_human_teams(installation, format, sheets):
 
 def test_a_wrong_fact_is_found(installation, tmp_path):
     """A tracker that forgets losses of items is caught."""
-    for file in SCRIPTS.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    lines = tmp_path / "lines.js"
+    shutil.copytree(SCRIPTS, tmp_path / "js")
+    lines = tmp_path / "js" / "seen" / "lines.js"
     broken = lines.read_text("utf-8").replace("reveal.loseItem(this, this.mon(ident), toID(p[3]));", "")
     assert broken != lines.read_text("utf-8")
     lines.write_text(broken, "utf-8")
     teams = list(shipped()["gen9vgc2025regi"].values())
-    report = compare(installation, "gen9vgc2025regi", "open", teams, 12, 1, tmp_path)
+    report = compare(installation, "gen9vgc2025regi", "open", teams, 12, 1, tmp_path / "js")
     assert set(report["byFact"]) == {"pokemon.item"}

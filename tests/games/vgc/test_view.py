@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 
@@ -43,7 +45,13 @@ def test_watch_tells_a_whole_battle_and_saves_it(installation, tmp_path):
     assert "Turn 1" in text and said[-2].strip() in ("Seat 1 wins", "Seat 2 wins") and said[-1].startswith("saved in ")
     log = (tmp_path / "match-00000001.log").read_text().splitlines()
     assert text.count("\nTurn ") == sum(line.startswith("|turn|") for line in log) > 1
-    assert list(tell(log)) == said[:-1]
+    heads = [line for line in said if re.match(r"format: |Seat [12] (has|brings) ", line)]
+    assert list(tell(log)) == [line for line in said[:-1] if line not in heads]
+    assert heads[0] == "format: gen9championsvgc2026regma" and [line.count(",") for line in heads[1:]] == [5, 5, 3, 3]
+    sent = {line.split("|")[2].split(": ")[1] for line in log if line.startswith("|switch|p1")}
+    assert sent <= set(heads[3].removeprefix("Seat 1 brings ").split(", ")) and len(sent) >= 2
+    page = (tmp_path / "match-00000001.html").read_text()
+    assert log[5] in page and page.count("</script>") == 2 and 'class="battle-log-data"' in page
     inputs = (tmp_path / "match-00000001.input.log").read_text().splitlines()
     assert inputs[0].startswith(">start ") and any(line.startswith(">p1 team ") for line in inputs)
 

@@ -13,7 +13,7 @@ const {Match} = load('match.js');
 const {Teams} = load('simulator.js');
 const {generator} = load('seeds.js');
 const legal = load('legal.js');
-const {writeObservation, size} = load('encode.js');
+const {writeObservation, size} = load('observe/encode.js');
 
 const wanted = JSON.parse(fs.readFileSync(0, 'utf8'));
 const packed = wanted.teams.map(text => Teams.pack(Teams.import(text)));

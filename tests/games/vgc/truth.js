@@ -10,12 +10,12 @@ const path = require('path');
 
 const load = name => require(path.join(process.argv[2], name));
 const {Match} = load('match.js');
-const {prepare} = load('teams.js');
+const {prepare} = load('teams/teams.js');
 const {generator} = load('seeds.js');
-const {writeObservation, size} = load('encode.js');
-const {blocks, idOf} = load('layout.js');
-const {perspective} = load('perspective.js');
-const {Tracker} = load('tracker.js');
+const {writeObservation, size} = load('observe/encode.js');
+const {blocks, idOf} = load('observe/layout.js');
+const {perspective} = load('seen/perspective.js');
+const {Tracker} = load('seen/tracker.js');
 const {extractChannelMessages} = require(path.join(process.env.PVP_ML_SHOWDOWN, 'dist', 'sim', 'battle.js'));
 const {World, expectedRows, expectedGlobal, expectedSides} = require('./truth_state.js');
 

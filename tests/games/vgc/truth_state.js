@@ -50,7 +50,7 @@ class World {
     for (const line of this.lines) {
       const named = /^\|(?:switch|drag|replace)\|(p\d)[ab]: ([^|]*)\|/.exec(line);
       if (/^\|-(terastallize|mega)\|/.test(line)) this.gimmick[Number(line.split('|')[2][1]) - 1] = 1;
-      // A move that fails at once is told without its target, so nobody sees whether Pressure took a second point.
+      // A move that fails at once is shown without its target, so nobody sees whether Pressure took a second point.
       const still = /^\|move\|(p\d)[ab]: ([^|]*)\|[^|]*\|\|.*\[still\]/.exec(line);
       if (still && this.lines.some(other => other.endsWith('|Pressure'))) {
         this.pressed.add(this.all[Number(still[1][1]) - 1].find(mon => mon.name === still[2]));
@@ -235,8 +235,8 @@ const isSwordOrShield = mon => /^(zacian|zamazenta)$/.test(mon.species.id) && /^
 function regenerated(world, mon, onField) {
   const exact = sharedHp(mon);
   if (onField || mon.fainted || exact === 0) return exact;
-  const told = linesOf(world, mon).map(line => /\|(\d+)\/100/.exec(line)).filter(Boolean).pop();
-  const seen = told ? Number(told[1]) / 100 : 1;
+  const shown = linesOf(world, mon).map(line => /\|(\d+)\/100/.exec(line)).filter(Boolean).pop();
+  const seen = shown ? Number(shown[1]) / 100 : 1;
   return [exact, seen, Math.min(1, seen + 1 / 3)];
 }
 

@@ -38,7 +38,7 @@ def slot_choice(request, slot, text):
 
 
 def picks_of(request, choice):
-    """Our picks for what poke-env sends; None when it cannot be told."""
+    """Our picks for what poke-env sends; None when it is unclear."""
     try:
         if request.get("teamPreview"):
             return [preview_of_order([int(d) for d in re.findall(r"\d", choice)][:4]), PASS, PASS]
@@ -49,10 +49,10 @@ def picks_of(request, choice):
 
 
 def results_in_the_simulator(game, python, rival, player, battles):
-    """(won, lost, choices of the rival that could not be told, own decisions) of the player; seats in turn."""
+    """(won, lost, unclear choices of the rival, own decisions) of the player; seats in turn."""
     other = subprocess.Popen([python, str(SEAT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     legality, out = Legality(game.spec), StepBuffers.allocate(game.spec, 1)
-    won = lost = untold = decisions = 0
+    won = lost = unclear = decisions = 0
     try:
         other.stdin.write(rival + "\n")
         game.queue([MatchPlan(i, 77 + i, (External("a"), External("b"))) for i in range(battles)])
@@ -82,13 +82,13 @@ def results_in_the_simulator(game, python, rival, player, battles):
                 other.stdin.flush()
                 picks = picks_of(request, json.loads(other.stdout.readline()))
                 actions[0, theirs] = IDLE if picks is None else picks
-                untold += picks is None
+                unclear += picks is None
                 try:
                     legality.check(actions, out.acting[:1], out.mask[:1])
                 except UserError:
-                    actions[0, theirs], untold = IDLE, untold + 1
+                    actions[0, theirs], unclear = IDLE, unclear + 1
             game.send(out.match[:1], actions)
     finally:
         other.kill()
         other.communicate()  # also closes the pipes
-    return int(won), int(lost), untold, decisions
+    return int(won), int(lost), unclear, decisions

@@ -52,7 +52,7 @@ def test_onnx_chooses_the_same_actions(shape):
 
 @pytest.mark.parametrize(
     "shape",
-    ["everything", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("default", "ancestor", "memory"))],
+    ["everything", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("default", "original", "memory"))],
 )
 def test_a_torch_program_chooses_the_same_actions(shape):
     policy, inputs, out, _ = question(shape)

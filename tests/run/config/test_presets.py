@@ -47,7 +47,7 @@ def test_own_keys_win_then_the_first_parent(folder):
     assert layer.source(("run", "seed")) == "the defaults"
 
 
-def test_the_ancestors_import_is_read(folder):
+def test_the_originals_import_is_read(folder):
     write(folder, "config/a.yml", "ppo: {gamma: 0.1}")
     write(folder, "config/c.yml", "import: a\nenv: {name: kuhn}")
     assert load_preset("c", folder).data == {"ppo": {"gamma": 0.1}, "env": {"name": "kuhn"}}

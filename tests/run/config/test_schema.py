@@ -89,7 +89,7 @@ def test_flat_and_nested_form_are_the_same(tmp_path):
     )
     (tmp_path / "nested.yml").write_text(
         "env: {name: connect4, matches: 16}\nppo: {learning_rate: 1e-3, entropy_by_head: {column: 0.1}}\n"
-        "reward: {weights: {win: 2}}\nrun: {name: flat}\n"
+        "reward: {weights: {win: 2}}\nrun: {name: flat, preset: flat.yml}\n"
     )
     assert load_config("flat.yml", [], tmp_path) == load_config("nested.yml", [], tmp_path)
 
@@ -105,6 +105,7 @@ MISTAKES = [
         "a.yml: there is no setting 'ppo.learning_rte' — did you mean 'learning_rate'?",
     ),
     (GAME + "lerning-rate: 1", [], "a.yml: there is no setting 'lerning-rate'"),
+    (GAME + "'a b!': 1", [], "a.yml: there is no setting 'a b!'"),
     ("env: {name: connect4, rows: 7}", [], "a.yml: there is no setting 'env.rows'"),
     (GAME + "ppo: {gamma: 1.5}", [], "a.yml: ppo.gamma = 1.5: 1.5 is out of range — use at least 0 and at most 1"),
     (GAME + "ppo: {n_steps: many}", [], "a.yml: ppo.n_steps = 'many': input should be a valid integer"),

@@ -43,7 +43,7 @@ def test_a_run_that_passes_its_limit_is_refused(tmp_path):
         check_room(config, config.env.spec, tmp_path / "experiments/a")
 
 
-def test_a_full_disk_is_told(tmp_path, monkeypatch, caplog):
+def test_a_full_disk_is_reported(tmp_path, monkeypatch, caplog):
     config = load_config("", FLAGS, tmp_path)
     monkeypatch.setattr("shutil.disk_usage", lambda path: type("Usage", (), {"free": 1000})())
     check_room(config, config.env.spec, tmp_path / "experiments/a")

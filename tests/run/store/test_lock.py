@@ -35,7 +35,7 @@ def holder(tmp_path):
     child.stdout.close()
 
 
-def test_the_second_trainer_is_told_who_is_first(tmp_path, holder):
+def test_the_second_trainer_learns_who_is_first(tmp_path, holder):
     with pytest.raises(RunLockedError) as refused, RunStore(tmp_path, "run").lock(6.0):
         pass
     assert f"process {holder.pid} on host {socket.gethostname()}" in refused.value.message

@@ -56,7 +56,7 @@ def test_going_back_in_time_wins_over_a_higher_step(store):
 
 
 def test_500_corruptions_are_found_and_the_previous_one_is_used(store, caplog):
-    """R2."""
+    """R2: a torn or corrupted checkpoint is noticed, and the newest whole one is used."""
     store.save(10, content(10))
     newest = store.save(20, content(20))
     rng = random.Random(3)
@@ -128,7 +128,7 @@ class FailingDisk(Disk):
     ("error", "for_good"), [(errno.ENOSPC, False), (errno.ENOSPC, True), (errno.EROFS, True), (errno.EIO, False)]
 )
 def test_disk_full_at_every_call_leaves_the_previous_checkpoint(tmp_path, error, for_good):
-    """R3."""
+    """R3: a full or read-only disk costs the newest checkpoint and nothing else."""
     failures = 0
     for call in range(1, 200):
         folder = tmp_path / str(call)

@@ -14,32 +14,32 @@ def point(**values: float) -> Point:
     return Point(1, 1, 1.0, {name.replace("__", "/"): value for name, value in values.items()})
 
 
-def told(caplog) -> list[str]:
+def warnings(caplog) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
 
 
 def test_rewards_outside_nought_to_ten(caplog):
     alarms = Alarms(memory=lambda: None)
     alarms.write(point(match__reward_size=9.9, match__finished=50))
-    assert told(caplog) == []
+    assert warnings(caplog) == []
     for _ in range(3):
         alarms.write(point(match__reward_size=37.25, match__finished=50))
-    assert told(caplog) == [
+    assert warnings(caplog) == [
         "a match pays about 37.2 (match/reward_size); between 0 and 10 learns best: make the reward weights smaller, "
         "or set ppo.normalize_rewards"
     ]
     caplog.clear()
     Alarms(is_normalised=True, memory=lambda: None).write(point(match__reward_size=37.25, match__finished=50))
-    assert told(caplog) == [], "our own NH presets pay more and learn well"
+    assert warnings(caplog) == [], "our own NH presets pay more and learn well"
 
 
 def test_matches_that_never_pay(caplog):
     alarms = Alarms(memory=lambda: None)
     for _ in range(7):
         alarms.write(point(match__reward_size=0.0, match__finished=50))
-    assert told(caplog) == []
+    assert warnings(caplog) == []
     alarms.write(point(match__reward_size=0.0, match__finished=50))
-    assert told(caplog) == ["400 matches paid no reward at all: check the reward weights"]
+    assert warnings(caplog) == ["400 matches paid no reward at all: check the reward weights"]
 
 
 def test_memory_before_it_runs_out(caplog):
@@ -47,8 +47,8 @@ def test_memory_before_it_runs_out(caplog):
     alarms = Alarms(memory=lambda: free.pop(0))
     alarms.write(point(ppo__rows=1.0))
     alarms.write(point(ppo__rows=1.0))
-    assert len(told(caplog)) == 1
-    assert told(caplog)[0].startswith("only 315 MB of memory are free: stop (it saves)")
+    assert len(warnings(caplog)) == 1
+    assert warnings(caplog)[0].startswith("only 315 MB of memory are free: stop (it saves)")
 
 
 def test_a_run_that_cannot_fit_and_a_penalty_that_rewards(caplog, tmp_path):
@@ -56,11 +56,11 @@ def test_a_run_that_cannot_fit_and_a_penalty_that_rewards(caplog, tmp_path):
     config = load_config("nh/core", flags, tmp_path)
     need = 1000 * bytes_per_match(config.env.spec, 100)
     warn_at_start(config, int(need / 0.79))
-    assert told(caplog) == [
+    assert warnings(caplog) == [
         "reward.weights.damage_points_received is 0.1: that rewards what should hurt; a penalty is negative"
     ]
     warn_at_start(config, int(need / 0.81))
-    assert "rollouts need about" in told(caplog)[1]
+    assert "rollouts need about" in warnings(caplog)[1]
 
 
 def test_free_memory_is_the_smaller_of_system_and_container(tmp_path):
@@ -119,6 +119,6 @@ def test_auto_knows_whether_the_game_runs_elsewhere(tmp_path, monkeypatch):
 
 def test_a_game_says_which_of_its_terms_are_penalties(caplog, tmp_path):
     warn_at_start(load_config("", ["--game", "nh", "--reward.weights.damage_received", "0.1"], tmp_path), None)
-    assert told(caplog) == [
+    assert warnings(caplog) == [
         "reward.weights.damage_received is 0.1: that rewards what should hurt; a penalty is negative"
     ]

@@ -68,7 +68,7 @@ def test_a_broken_sink_never_stops_training(tmp_path, caplog):
     assert len(read_metrics(tmp_path / "m.jsonl")) == 9
     assert tracker.last == {"x": 90.0}
     assert [r.getMessage() for r in caplog.records] == [
-        "metrics sink 'broken' failed, training goes on: ConnectionError: nobody there",
+        "metrics sink 'broken' failed, training continues: ConnectionError: nobody there",
         "metrics sink 'broken' is given up after 3 failures in a row",
     ]
 

@@ -153,8 +153,8 @@ def test_lineups_never_change_inside_a_match():
     seen: dict[int, tuple] = {}
     for _ in range(8):
         made.collect()
-        for row, serial in enumerate(made.lanes.serial.tolist()):
-            lineup = (made.lanes.slot[row].tolist(), made.lanes.trainee[row].tolist())
+        for row, serial in enumerate(made.active.serial.tolist()):
+            lineup = (made.active.slot[row].tolist(), made.active.trainee[row].tolist())
             assert seen.setdefault(serial, lineup) == lineup
         made.rollout.advantages(ReturnTerms.of(1.0, 1.0))
         made.rollout.carry()

@@ -57,7 +57,7 @@ def agreement(opponent) -> float:
 
 
 @pytest.mark.parametrize("late", [Member("h", delay=0.3), Scripted("random", delay=0.3)], ids=["member", "scripted"])
-def test_a_late_opponent_gives_no_input_as_often_as_told(late):
+def test_a_late_opponent_gives_no_input_as_often_as_configured(late):
     *_, choices, own = played(late)
     assert (choices == IDLE).mean() == pytest.approx(0.3, abs=0.05)
     assert (own >= 0).all(), "the trainee is never late"

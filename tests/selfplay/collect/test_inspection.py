@@ -1,4 +1,4 @@
-"""R8: a simulator that lies is found out within one step, by match and seed; the match is void, the run goes on."""
+"""R8: a simulator that breaks the contract is found out within one step; the match is void, the run goes on."""
 
 import logging
 
@@ -135,7 +135,7 @@ def test_a_match_that_lies_is_void_and_the_others_go_on(name, caplog):
         for number in range(6):
             outcomes += collected.collect().outcomes
             if number == 0 and name != "never ends":
-                assert collected.inspector.lies == 1  # found within the step, not at the end
+                assert collected.inspector.violations == 1  # found within the step, not at the end
             collected.rollout.advantages(ReturnTerms.of(1.0, 1.0))
             state, owner = collected.rollout._state, collected.rollout.owner[:-1]
             rows += int((state == CLOSED).sum())
@@ -143,7 +143,7 @@ def test_a_match_that_lies_is_void_and_the_others_go_on(name, caplog):
             assert np.isfinite(collected.rollout.obs).all() and np.isfinite(collected.rollout.reward).all()
             assert owner.max() <= 0
             collected.rollout.carry()
-    assert collected.inspector.lies == 1
+    assert collected.inspector.violations == 1
     message = caplog.records[0].getMessage()
     assert words in message and "match 1 (seed " in message and str(collected.plans._plan(1).seed) in message
     faults = {o.plan.serial: o.fault for o in outcomes}
@@ -176,7 +176,7 @@ def test_lies_about_the_end_of_a_match_void_it(name, caplog):
     collected.game.step = lambda actions, out: (step(actions, out), at_the_end(collected.game, out))[0]
     with caplog.at_level(logging.WARNING):
         outcomes = collected.collect().outcomes
-    assert words in caplog.text and collected.inspector.lies == 1
+    assert words in caplog.text and collected.inspector.violations == 1
     assert {o.plan.serial: o.fault != 0 for o in outcomes} == {0: False, 1: True, 2: False, 3: False}
     assert np.isfinite(collected.rollout.final_value).all()
 
@@ -219,4 +219,4 @@ def test_the_third_lie_within_a_thousand_matches_stops_the_run():
     collected.game.step = lambda actions, out: (step(actions, out), lie(collected.game, out))[0]
     with pytest.raises(ContractError, match="3 such matches within 1000"):
         collected.collect()
-    assert collected.inspector.lies == 3
+    assert collected.inspector.violations == 3

@@ -1,4 +1,4 @@
-"""Scripted players are told when their matches begin and end."""
+"""Scripted players are notified when their matches begin and end."""
 
 import numpy as np
 
@@ -25,12 +25,12 @@ def test_begin_and_end_reach_the_player(monkeypatch):
     monkeypatch.setattr(players, "make", lambda name, spec: listener)
     game = find("connect4")
     spec = game.spec(game.config())
-    lanes = ActiveMatches(spec, 2, SeatActors(spec, {}, None))
-    lanes.expect([MatchPlan(7, 1, (Scripted("x"), External("y"))), MatchPlan(8, 2, (External("y"), External("y")))])
-    lanes.seat(np.arange(2), np.array([7, 8]))
+    active = ActiveMatches(spec, 2, SeatActors(spec, {}, None))
+    active.expect([MatchPlan(7, 1, (Scripted("x"), External("y"))), MatchPlan(8, 2, (External("y"), External("y")))])
+    active.seat(np.arange(2), np.array([7, 8]))
     assert listener.heard == [("begin", 7)]
     out = StepBuffers.allocate(spec, 2)
-    lanes.stop(1, out, 1)
+    active.stop(1, out, 1)
     assert listener.heard == [("begin", 7)]
-    lanes.stop(0, out, 0)
+    active.stop(0, out, 0)
     assert listener.heard == [("begin", 7), ("end", 7)]

@@ -108,7 +108,7 @@ def train(
     preset: str = "",
     rollouts: int = 10,
     repeats: int = 3,
-    compare: Literal["", "sb3", "ancestor"] = "",
+    compare: Literal["", "sb3", "original"] = "",
     as_json: AsJson = False,
 ) -> None:
     """The whole loop: decisions learned per second of processor time, a simulator's own processes counted (Linux).
@@ -120,10 +120,10 @@ def train(
         rollouts: rollouts per repeat, after two to warm up
         repeats: how often
         compare: measure that in the same run, too: sb3 (MaskablePPO of sb3-contrib, same game, network and batch), or
-            ancestor (the ancestor's large network instead of the default one)
+            original (the 512-512 network of osrs-pvp-reinforcement-learning instead of the default one)
         as_json: print one JSON object
     """
-    from pvp_ml.cli.bench.loops import ANCESTOR, SEPARATE, learn
+    from pvp_ml.cli.bench.loops import ORIGINAL, SEPARATE, learn
     from pvp_ml.cli.train import require_torch
     from pvp_ml.run.config.schema import load_config
 
@@ -140,11 +140,11 @@ def train(
             from pvp_ml.cli.bench.sb3 import learn_sb3
 
             theirs.append(learn_sb3(config, rollouts).per_second)
-        elif compare == "ancestor":
-            theirs.append(learn(load_config(preset, [*words, *ANCESTOR], Path.cwd()), rollouts).per_second)
+        elif compare == "original":
+            theirs.append(learn(load_config(preset, [*words, *ORIGINAL], Path.cwd()), rollouts).per_second)
     result = Measurement.of(f"train/{config.env.name}", run.unit, ours, split)
     if theirs:
-        what = {"sb3": "sb3-contrib MaskablePPO", "ancestor": "the ancestor's network"}[compare]
+        what = {"sb3": "sb3-contrib MaskablePPO", "original": "the original's network"}[compare]
         result = result.beside(round(statistics.median(theirs), 1), what)
     result.tell(as_json)
 

@@ -25,7 +25,7 @@ SEPARATE = [
 ]  # fmt: skip
 """What sb3 can do as well: two trunks, heads that do not see one another, one seat that learns."""
 
-ANCESTOR = [
+ORIGINAL = [
     "--network.trunk", "[512, 512]", "--network.critic", "separate", "--network.heads", "mlp",
     "--network.head-layers", "[128, 128]",
 ]  # fmt: skip

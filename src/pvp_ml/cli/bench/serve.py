@@ -29,14 +29,14 @@ from pvp_ml.spec import Interface
 EAGER = BASELINES / "eager_torch_server.py"
 SHAPES = {
     "default": NetworkConfig(),
-    "ancestor": NetworkConfig(trunk=(512, 512), critic="separate", heads="mlp", head_layers=(128, 128)),
+    "original": NetworkConfig(trunk=(512, 512), critic="separate", heads="mlp", head_layers=(128, 128)),
 }
 JUDGED = 16  # clients of the headline figure
 _SERVE = "from pvp_ml.cli.serve import *; serve(ServeOptions(model=({!r},), port=0, engine={!r}))"
 _COMPARED = (1, 4, 16, 64)  # rows at which the engines themselves are compared
 
 
-def serve(*, game: str = registry.DEMO_GAME, network: Literal["default", "ancestor", "both"] = "both",
+def serve(*, game: str = registry.DEMO_GAME, network: Literal["default", "original", "both"] = "both",
           model: Path | None = None, clients: Sequence[int] = (1, JUDGED, 64), seconds: float = 2.0, repeats: int = 3,
           engine: EngineName = "auto", as_json: AsJson = False) -> None:  # fmt: skip
     """Clients that ask again as soon as they are answered: requests per second of the server's processor time.

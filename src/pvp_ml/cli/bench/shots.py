@@ -89,6 +89,6 @@ def _show(reports: list[dict[str, Any]], by_pack: bool) -> None:
     table = Table("", "shots", *(r["player"] for r in reports), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for group, label in _lines(reports, by_pack):
         cells = [r[group][label] for r in reports]
-        told = [f"{c['share']:.1%} ({c['low']:.1%}–{c['high']:.1%})" for c in cells]
-        table.add_row(label, str(cells[0]["shots"]), *told)
+        shares = [f"{c['share']:.1%} ({c['low']:.1%}–{c['high']:.1%})" for c in cells]
+        table.add_row(label, str(cells[0]["shots"]), *shares)
     Console().print(table)

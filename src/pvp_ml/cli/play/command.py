@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import secrets
-import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from cyclopts import Parameter
 
 from pvp_ml.cli.play.text import play_text
-from pvp_ml.cli.serve import read_token
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
+from pvp_ml.games.adapters.synchronous import in_step
 from pvp_ml.selfplay.evaluate import find_contestant
 
 
@@ -65,6 +63,8 @@ class PlayOptions:
 
 
 DEFAULTS = PlayOptions()
+ON_SERVER = ("user", "password_file", "battles", "team", "format")
+"""Options that mean nothing without `server`."""
 
 
 def play(game: str, *, options: PlayOptions = DEFAULTS) -> None:
@@ -77,57 +77,38 @@ def play(game: str, *, options: PlayOptions = DEFAULTS) -> None:
         from pvp_ml.cli.play.on_server import play_on_server
 
         play_on_server(game, options)
-    elif options.text:
+        return
+    for name in ON_SERVER:
+        if getattr(options, name) != getattr(DEFAULTS, name):
+            flag = name.replace("_", "-")
+            raise UserError(f"--{flag} is for matches on a server", f"give --server too, or leave --{flag} out")
+    if options.text:
         _in_terminal(game, options)
     else:
         _on_page(game, options)
 
 
 def _on_page(game: str, options: PlayOptions) -> None:
-    from pvp_ml.web.arena import Arena, ArenaConfig, home_folder
+    from pvp_ml.cli.ui import Where, open_site
+    from pvp_ml.web.arena import ArenaConfig, home_folder
 
-    try:
-        from pvp_ml.web.guard import ServerConfig
-        from pvp_ml.web.server import Site, serve_until
-    except ModuleNotFoundError as error:
-        raise UserError(
-            f"the page needs the library '{error.name}'", 'pip install "pvp-ml[web]", or play with --text'
-        ) from error
     folder = (options.folder or home_folder()) if options.keep else None
+    name = registry.find(game).name
     config = ArenaConfig(
-        game, options.against, options.scenario, options.seat, options.seed, options.greedy, folder
+        name, options.against, options.scenario, options.seat, options.seed, options.greedy, folder
     )  # fmt: skip
-    listen = ServerConfig(host=options.host, port=options.port, token=read_token(options.token_file))
-
-    async def run() -> None:
-        loop = asyncio.get_running_loop()
-        arena = Arena(config, Path.cwd(), loop.time)
-        arena.warm_up()
-        if arena.contestants.note:
-            print(arena.contestants.note)
-
-        def ready(port: int) -> None:
-            host = f"[{options.host}]" if ":" in options.host else options.host
-            secret = f"#token={listen.token}" if listen.token else ""
-            address = f"http://{host}:{port}/{secret}"
-            print(f"{arena.kind.title}: {address}  (Ctrl-C ends)", flush=True)
-            if options.open:
-                loop.run_in_executor(None, webbrowser.open, address)
-
-        await serve_until(Site(arena, listen), listen, ready)
-
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(run())
+    where = Where(options.host, options.port, options.token_file, options.open, folder)
+    open_site(where, f"/play/{quote(name, safe='')}", chosen=config)
 
 
 def _in_terminal(game: str, options: PlayOptions) -> None:
     found = registry.find(game)
-    built = registry.build_here(found, found.config(), 1)
+    built = in_step(found.build(found.config(), 1))
     spec, seat = built.spec, options.seat
     try:
         if not 0 <= seat < spec.seats:
             raise UserError(f"seat {seat} does not exist", f"'{game}' has seats 0 to {spec.seats - 1}")
-        rival = options.against or (spec.bots[0] if spec.bots else "random")
+        rival = options.against or found.presentation.rival or (spec.bots[0] if spec.bots else "random")
         contestant = find_contestant(rival, spec, Path.cwd(), options.greedy)
         name = options.scenario or spec.scenarios[0].name
         spec.scenario(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pvp_ml.cli.train import ending_on_sigterm
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.tooling import ServerSeat
@@ -37,7 +38,8 @@ def play_on_server(game: str, options: PlayOptions) -> None:
             raise UserError(f"'{contestant.name}' is a bot inside the game", "name a model: --against MODEL.zip")
         return contestant.make(spec)
 
-    play(seat, player_of, print)
+    with ending_on_sigterm():
+        play(seat, player_of, print)
 
 
 def read_password(file: Path | None) -> str:

@@ -25,7 +25,12 @@ Picks = dict[str, str]
 Sketch = Callable[[dict[str, Any], int], str] | None
 
 
-class Order:
+def one_word(choice: str) -> str:
+    """A choice as it is typed."""
+    return choice.replace(" ", "-")
+
+
+class TypedOrders:
     """Turns words into a legal action."""
 
     def __init__(self, spec: GameSpec) -> None:
@@ -66,11 +71,11 @@ class Order:
             if is_open and wanted_head in ("", head.name)
         ]
         for fits in (lambda c: c == wanted, lambda c: c.startswith(wanted), lambda c: wanted in c):
-            found = [pair for pair in open_now if fits(pair[1].lower())]
+            found = [pair for pair in open_now if fits(one_word(pair[1]).lower())]
             if len(found) == 1:
                 return found[0]
             if found:
-                names = ", ".join(f"{head}={choice}" for head, choice in found[:6])
+                names = ", ".join(f"{head}={one_word(choice)}" for head, choice in found[:6])
                 raise UserError(f"'{word}' could be {names}", "be more precise")
         raise UserError(f"'{word}' is not legal now", "type ? for what is")
 
@@ -97,7 +102,7 @@ def play_text(game: VecGame, rival: Contestant, scenario: str, seed: int, seat: 
     table = Table(game, {"rival": rival.make(spec)} if rival.make else {})
     table.queue([MatchPlan(0, seed, lineup, scenario)])
     table.start()
-    out, order = table.out, Order(spec)
+    out, order = table.out, TypedOrders(spec)
     say(HELP)
     while True:
         table.decide()
@@ -114,7 +119,7 @@ def play_text(game: VecGame, rival: Contestant, scenario: str, seed: int, seat: 
             return result
 
 
-def _ask(order: Order, spec: GameSpec, out: StepBuffers, seat: int, say: Say, listen: Listen) -> Any:
+def _ask(order: TypedOrders, spec: GameSpec, out: StepBuffers, seat: int, say: Say, listen: Listen) -> Any:
     """The action that was typed, or None for giving up."""
     while True:
         try:
@@ -127,7 +132,8 @@ def _ask(order: Order, spec: GameSpec, out: StepBuffers, seat: int, say: Say, li
             return IDLE
         if text == "?":
             legal = order.legal(out.mask[0, seat])
-            say("\n".join(f"  {head}: {' '.join(choices)}" for head, choices in legal.items()) or "  nothing to choose")
+            lines = [f"  {head}: {' '.join(map(one_word, choices))}" for head, choices in legal.items()]
+            say("\n".join(lines) or "  nothing to choose")
         elif text == "!":
             say(_features(spec, out.obs[0, seat]))
         else:

@@ -3,7 +3,7 @@
 The only module that imports gymnasium and pettingzoo (extra `gym`); the other direction is `gymnasium_game.py`.
 
     MatchEnv("connect4", opponent="tactician")       one seat; a step lasts until that seat decides again
-                                                     also as gymnasium.make("pvp_ml/Match-v0", game="connect4")
+                                                     also as gymnasium.make("pvp_ml/connect4-v0")
     MatchVectorEnv("rps", num_envs=64)               one seat of many matches; a step is a step of the game
     MatchParallelEnv("kuhn")                         every seat is an agent
 """
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pvp_ml.players import Player
 
 _MOST_STEPS_WITHOUT_US = 100_000
-ENV_ID = "pvp_ml/Match-v0"
 
 
 def observation_space(spec: GameSpec) -> spaces.Box:
@@ -331,7 +330,3 @@ class MatchParallelEnv(ParallelEnv[str, dict[str, Any], Any]):  # type: ignore[m
             if stopped:
                 infos[agent] |= {"result": int(out.result[0, seat]), "fault": Fault(int(out.faults[0])).name}
         return infos
-
-
-if ENV_ID not in gymnasium.registry:
-    gymnasium.register(ENV_ID, entry_point="pvp_ml.games.adapters.envs:MatchEnv")

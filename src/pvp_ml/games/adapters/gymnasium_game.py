@@ -44,7 +44,7 @@ class GymnasiumGame(TableGame):
         self._flat = len(self._envs[0].observation_space.shape) == 1
         self._first_action = np.asarray(getattr(self._envs[0].action_space, "start", 0))
         self.seen = self.hold("seen", (spec.obs_size,), np.float32)
-        self.done = self.hold("done", (), np.int32)
+        self.done = self.hold("done", (), np.int32, (0, spec.max_steps))
         self.picked = self.hold("picked", (spec.max_steps, len(spec.heads)), np.int32)
         self._masks = hasattr(self._envs[0].unwrapped, "action_masks")
 

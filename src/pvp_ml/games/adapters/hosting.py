@@ -31,7 +31,8 @@ class Host:
     """M rows of one game. Seats in `ours` [≥1] wait for the caller; everybody else is the opponent.
 
     `opponent` is the name of one of the game's bots, the name of a scripted player, or a Player; by default the game's
-    first bot, or `random`. `weights` turns reward terms into one number (default: each term counts once).
+    first bot, or `random`. `weights` turns reward terms into one number; by default a win is 1 and a loss −1, and in
+    games without such terms every term counts once.
     """
 
     def __init__(
@@ -173,4 +174,6 @@ def _weights(game: GameType, terms: tuple[Any, ...], weights: Mapping[str, float
     for name in weights or {}:
         if name not in names:
             raise UserError(f"game '{game.name}' has no reward term '{name}'", f"its terms: {', '.join(names)}")
-    return np.array([1.0 if weights is None else weights.get(name, 0.0) for name in names])
+    if weights is None:
+        weights = {"win": 1.0, "lost": -1.0} if "win" in names else dict.fromkeys(names, 1.0)
+    return np.array([weights.get(name, 0.0) for name in names])

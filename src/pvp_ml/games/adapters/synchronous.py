@@ -22,19 +22,19 @@ class Synchronous:
 
     def __init__(self, game: AsyncVecGame, timeout_s: float = 60.0) -> None:
         self.spec, self.matches = game.spec, game.matches
-        self._game, self._timeout_s = game, timeout_s
+        self.game, self._timeout_s = game, timeout_s
         self._inbox = StepBuffers.allocate(game.spec, game.matches)
         self._serial = np.full(game.matches, RESTING, np.int64)
         self._untaken = 0  # plans queued that no row has taken
 
     def queue(self, plans: Sequence[MatchPlan]) -> None:
         """Append plans; rows take them in order as they become free."""
-        self._game.queue(plans)
+        self.game.queue(plans)
         self._untaken += len(plans)
 
     def start(self, out: StepBuffers) -> None:
         """Begin the first matches and wait for every one."""
-        self._game.start()
+        self.game.start()
         self._await(np.zeros(self.matches, np.bool_), out)
 
     def step(self, actions: IntArray, out: StepBuffers) -> None:
@@ -44,7 +44,7 @@ class Synchronous:
         live = self._serial != RESTING
         rows = np.flatnonzero(live).astype(np.int32)
         if len(rows):
-            self._game.send(rows, actions[rows])
+            self.game.send(rows, actions[rows])
         self._await(live, out)
 
     def snapshot(self) -> bytes:
@@ -57,11 +57,11 @@ class Synchronous:
 
     def view(self, match: int) -> dict[str, Any]:
         """A JSON description of one row's state for people."""
-        return self._game.view(match)
+        return self.game.view(match)
 
     def close(self) -> None:
         """Stop the processes."""
-        self._game.close()
+        self.game.close()
 
     def _await(self, sent: Any, out: StepBuffers) -> None:
         """Receive until every sent row answered and no free row is left that a queued plan could take."""
@@ -70,7 +70,7 @@ class Synchronous:
             getattr(out, name)[...] = 0
         out.match[...] = np.arange(self.matches)
         while awaited.any() or (self._untaken and (self._serial == RESTING).any()):
-            count = self._game.recv(1, self._timeout_s, self._inbox)
+            count = self.game.recv(1, self._timeout_s, self._inbox)
             if count < 1:
                 missing = ", ".join(str(row) for row in np.flatnonzero(awaited)[:8]) or "new matches"
                 raise UserError(f"game '{self.spec.name}': no answer in {self._timeout_s} s, waiting for {missing}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from pvp_ml.games.adapters.synchronous import in_step
 from pvp_ml.games.conformance.playthrough import Trace, record
@@ -19,7 +20,7 @@ class ExcusedError(Exception):
     """A promise that this game declares not to make."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Subject:
     """The game under test, and how much of it to play."""
 
@@ -29,7 +30,7 @@ class Subject:
     seed: int
     most_steps: int
 
-    @property
+    @cached_property
     def spec(self) -> GameSpec:
         """As the type describes it."""
         return self.type.spec(self.config)

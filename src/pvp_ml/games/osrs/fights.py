@@ -14,13 +14,14 @@ from pydantic import Field, field_validator
 from pvp_ml.errors import UserError
 from pvp_ml.games.contract import Contract, parse_contract
 from pvp_ml.games.osrs import state, switches
+from pvp_ml.games.osrs.plugins import OLD_PLUGINS
 from pvp_ml.games.osrs.remote.config import RemoteFields, is_remote, without_remote
 from pvp_ml.games.osrs.remote.params import reset_fields
 from pvp_ml.games.osrs.signals import DHAROK_FIGURES, FIGURES, PENALTIES, REWARD_FLAGS, REWARDS, SIGNALS
 from pvp_ml.games.presentation import PageView, Presentation
 from pvp_ml.games.registry import GameType
 from pvp_ml.games.tooling import ConformResult, Demo, SimServer, SimServerOptions, Tooling
-from pvp_ml.match import IDLE, AsyncVecGame, External, MatchPlan, StepBuffers, VecGame
+from pvp_ml.match import IDLE, AsyncVecGame, BoolArray, External, MatchPlan, StepBuffers, VecGame
 from pvp_ml.spec import GameSpec, Scenario
 
 Build = Literal["PURE", "ZERKER", "MED", "MAXED", "LMS_PURE", "LMS_ZERKER", "LMS_MED"]
@@ -59,7 +60,7 @@ class FightConfig(RemoteFields):
 
 
 class NhConfig(FightConfig):
-    """Settings of the NH fight; the defaults are those of the published general training (2.7)."""
+    """Settings of the NH fight; the defaults are those of the published general training."""
 
     builds: tuple[Build, ...] = Field(GENERAL_BUILDS, min_length=1, description="builds to draw from, same for both")
     randomize_gear: bool = Field(True, description="apply the build's gear randomisation, each side its own")
@@ -132,38 +133,28 @@ def _scenarios(all_: tuple[Scenario, ...], config: FightConfig) -> tuple[Scenari
 
 def nh_spec(config: NhConfig) -> GameSpec:
     """The NH fight as configured."""
-    told = contract("NhEnv")
-    return GameSpec(
-        name="nh",
-        version=1,
-        teams=((0,), (1,)),
-        blocks=(told.observation,),
-        privileged=(told.hidden,),
-        heads=told.heads,
-        rewards=REWARDS,
-        signals=SIGNALS,
-        max_steps=config.max_ticks,
-        bots=("nh-bot",),
-        scenarios=_scenarios(NH_SCENARIOS, config),
-        parameters=_settings(config),
-    )
+    return _fight_spec("nh", "NhEnv", NH_SCENARIOS, config)
 
 
 def dharok_spec(config: DharokConfig) -> GameSpec:
     """The Dharok fight as configured."""
-    told = contract("DharokEnv")
+    return _fight_spec("dharok", "DharokEnv", DHAROK_SCENARIOS, config)
+
+
+def _fight_spec(name: str, environment: str, scenarios: tuple[Scenario, ...], config: FightConfig) -> GameSpec:
+    layout = contract(environment)
     return GameSpec(
-        name="dharok",
+        name=name,
         version=1,
         teams=((0,), (1,)),
-        blocks=(told.observation,),
-        privileged=(told.hidden,),
-        heads=told.heads,
+        blocks=(layout.observation,),
+        privileged=(layout.hidden,),
+        heads=layout.heads,
         rewards=REWARDS,
         signals=SIGNALS,
         max_steps=config.max_ticks,
-        bots=("dharok-bot",),
-        scenarios=_scenarios(DHAROK_SCENARIOS, config),
+        bots=(f"{name}-bot",),
+        scenarios=_scenarios(scenarios, config),
         parameters=_settings(config),
     )
 
@@ -191,8 +182,8 @@ def _build_remote(spec: GameSpec, config: FightConfig, agent_type: str, matches:
         )
     from pvp_ml.games.osrs.remote.game import RemoteGame
 
-    told = config.model_dump()
-    bodies = {s.name: reset_fields({**told, **dict(s.parameters)}, agent_type == "NhEnv") for s in spec.scenarios}
+    settings = config.model_dump()
+    bodies = {s.name: reset_fields({**settings, **dict(s.parameters)}, agent_type == "NhEnv") for s in spec.scenarios}
     return RemoteGame(spec, config, agent_type, bodies, matches)
 
 
@@ -217,11 +208,18 @@ def narrate(steps: Iterable[tuple[VecGame, StepBuffers]]) -> Iterator[str]:
     return tell(steps)
 
 
-def scene(game: VecGame, _: StepBuffers) -> dict[str, Any]:
+def scene(game: VecGame, _: StepBuffers, seat: int | None) -> dict[str, Any]:
     """A fight as a page draws it."""
     from pvp_ml.games.osrs.show.scene import scene as draw
 
     return draw(game)
+
+
+def person_mask(game: VecGame, seat: int, mask: BoolArray) -> BoolArray:
+    """What a person may choose in a fight; drawn when first asked, as `scene` is."""
+    from pvp_ml.games.osrs.show.scene import person_mask as free
+
+    return free(game, seat, mask)
 
 
 def sketch(view: dict[str, Any], seat: int) -> str:
@@ -231,7 +229,7 @@ def sketch(view: dict[str, Any], seat: int) -> str:
     return draw(view, seat)
 
 
-PAGE = PageView(Path(__file__).parent / "show" / "page", styles=("fight.css",))
+PAGE = PageView(Path(__file__).parent / "show" / "page", styles=("fight.css",), poster="poster.svg")
 
 
 def serve_others(options: SimServerOptions) -> None:
@@ -273,12 +271,19 @@ NH = GameType(
     symmetric=True,
     runs_elsewhere=is_remote,
     presentation=Presentation(
-        narrate=narrate, sketch=sketch, scene=scene, page=PAGE, figures=FIGURES, rival="GeneralizedNh"
+        narrate=narrate,
+        sketch=sketch,
+        scene=scene,
+        person_mask=person_mask,
+        page=PAGE,
+        figures=FIGURES,
+        rival="GeneralizedNh",
     ),
     tooling=Tooling(
         conform=conform_nh,
         demo=Demo("nh/quick", rival="nh-bot"),
         sim_server=SimServer(serve_others, bench_server),
+        served_players=OLD_PLUGINS,
         reward_flags=REWARD_FLAGS,
         penalties=PENALTIES,
     ),

@@ -223,14 +223,14 @@ class OsrsGame:
         self.serials[:], self._scenarios[:] = serials, scenarios
         self._queue = deque(queue)
 
-    def _queued(self, told: Any) -> _Queued:
-        if not isinstance(told, list) or len(told) != 5:
+    def _queued(self, fields: Any) -> _Queued:
+        if not isinstance(fields, list) or len(fields) != 5:
             raise UserError("the snapshot's queue holds something that is no plan")
         last = max(BOT_CODES.values())
         limits = ((0, 1 << 62), (0, (1 << 64) - 1), (0, len(self.spec.scenarios) - 1), (0, last), (0, last))
-        for number, (least, most) in zip(told, limits, strict=True):
+        for number, (least, most) in zip(fields, limits, strict=True):
             _whole_numbers([number], "queue", 1, least, most)
-        return _Queued(*told)
+        return _Queued(*fields)
 
     def view(self, match: int) -> dict[str, Any]:
         """One row's fight for people, as JSON."""
@@ -240,8 +240,8 @@ class OsrsGame:
         if serial == RESTING:
             return {"game": self.spec.name, "serial": None, "resting": True}
         scenario = self.spec.scenarios[int(self._scenarios[match])].name
-        told = view.describe(self.fighters[match], self.state[match])
-        return {"game": self.spec.name, "serial": serial, "scenario": scenario, **told}
+        description = view.describe(self.fighters[match], self.state[match])
+        return {"game": self.spec.name, "serial": serial, "scenario": scenario, **description}
 
     def close(self) -> None:
         """Nothing outside the process to free."""
@@ -250,35 +250,35 @@ class OsrsGame:
 def template(config: FightConfig, overrides: dict[str, Any], dharok: bool) -> IntArray:
     """The match row of a scenario before anything is drawn: settings and switches."""
     row = np.zeros(S.MATCH_SIZE, np.int32)
-    told = {**config.model_dump(), **overrides}
-    row[S.MAX_TICKS] = told["max_ticks"]
-    row[S.DEATH_MATCH] = told["death_match"]
-    row[S.RANDOM_TILES] = told["random_tiles"]
-    row[S.TERRAIN] = told["terrain"] == "wilderness"
+    settings = {**config.model_dump(), **overrides}
+    row[S.MAX_TICKS] = settings["max_ticks"]
+    row[S.DEATH_MATCH] = settings["death_match"]
+    row[S.RANDOM_TILES] = settings["random_tiles"]
+    row[S.TERRAIN] = settings["terrain"] == "wilderness"
     for switch in switches.SWITCHES:
-        value = switch.live if told.get("live") else switch.reference
+        value = switch.live if settings.get("live") else switch.reference
         value = (value or switch.name in config.switches_on) and switch.name not in config.switches_off
         row[switch.column] = value
     if dharok or not isinstance(config, NhConfig):
         row[S.BUILD_OPTIONS] = 1 << S.BUILDS.index("DHAROK")
         return row
-    builds = told["builds"]
+    builds = settings["builds"]
     for build in builds.split(",") if isinstance(builds, str) else builds:
         row[S.BUILD_OPTIONS] |= 1 << S.BUILDS.index(build)
-    row[S.RANDOM_GEAR] = told["randomize_gear"]
-    row[S.FIGHT_RULE] = FIGHT_RULES[told["fight_type"]]
-    row[S.PRAYER_GATE] = told["only_switch_prayer_when_about_to_attack"]
-    row[S.GEAR_GATE] = told["only_switch_gear_when_attack_soon"]
-    row[S.ALLOW_SMITE] = told["allow_smite"]
-    row[S.ALLOW_REDEMPTION] = told["allow_redemption"]
-    row[S.ALLOW_MOVING] = told["allow_moving_if_can_attack"]
+    row[S.RANDOM_GEAR] = settings["randomize_gear"]
+    row[S.FIGHT_RULE] = FIGHT_RULES[settings["fight_type"]]
+    row[S.PRAYER_GATE] = settings["only_switch_prayer_when_about_to_attack"]
+    row[S.GEAR_GATE] = settings["only_switch_gear_when_attack_soon"]
+    row[S.ALLOW_SMITE] = settings["allow_smite"]
+    row[S.ALLOW_REDEMPTION] = settings["allow_redemption"]
+    row[S.ALLOW_MOVING] = settings["allow_moving_if_can_attack"]
     return row
 
 
-def _whole_numbers(told: Any, what: str, count: int, least: int, most: int) -> list[int]:
+def _whole_numbers(values: Any, what: str, count: int, least: int, most: int) -> list[int]:
     """The list, if it holds so many whole numbers of that range."""
-    if isinstance(told, list) and len(told) == count and all(type(n) is int and least <= n <= most for n in told):
-        return told
+    if isinstance(values, list) and len(values) == count and all(type(n) is int and least <= n <= most for n in values):
+        return values
     raise UserError(f"the snapshot's {what} are not {count} whole numbers from {least} to {most}")
 
 
@@ -287,10 +287,10 @@ def _read_snapshot(data: bytes) -> tuple[dict[str, Any], bytes]:
     if not data.startswith(MAGIC) or not newline:
         raise UserError("these bytes are not a snapshot of an OSRS fight")
     try:
-        told = json.loads(head)
+        header = json.loads(head)
     except (ValueError, RecursionError) as error:
         raise UserError(f"the snapshot's head is not JSON: {str(error)[:120]}") from error
     keys = {"digest", "matches", "columns", "serials", "scenarios", "queue"}
-    if not isinstance(told, dict) or set(told) != keys:
+    if not isinstance(header, dict) or set(header) != keys:
         raise UserError("the snapshot's head has other keys than a snapshot of an OSRS fight")
-    return told, body
+    return header, body

@@ -1,4 +1,4 @@
-"""The ground of the fights as arrays: where nobody can stand, and how much room is around a tile (terrain.md).
+"""The ground of the fights as arrays: where nobody can stand, and how much room is around a tile.
 
 Read once at import from data/ground.json, one bit a tile, then read-only. x grows east, y north. The compiled kernels
 freeze these arrays, so jit.py stamps their cache with a hash of this file and of the data.
@@ -22,10 +22,10 @@ WORD = 32
 
 def _read() -> tuple[tuple[int, int], tuple[int, int, int, int], npt.NDArray[np.bool_]]:
     """(south-west tile, wilderness as x, x, y, y inclusive, blocked [height,width])."""
-    told = json.loads(resources.files("pvp_ml.games.osrs").joinpath("data", "ground.json").read_bytes())
-    width, height = told["size"]
-    packed = np.frombuffer(zlib.decompress(base64.b64decode(told["bits"])), np.uint8).reshape(height, width // 8)
-    return tuple(told["origin"]), tuple(told["wilderness"]), np.unpackbits(packed, axis=1, bitorder="little") > 0
+    ground = json.loads(resources.files("pvp_ml.games.osrs").joinpath("data", "ground.json").read_bytes())
+    width, height = ground["size"]
+    packed = np.frombuffer(zlib.decompress(base64.b64decode(ground["bits"])), np.uint8).reshape(height, width // 8)
+    return tuple(ground["origin"]), tuple(ground["wilderness"]), np.unpackbits(packed, axis=1, bitorder="little") > 0
 
 
 def _room(closed: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:

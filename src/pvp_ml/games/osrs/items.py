@@ -1,4 +1,4 @@
-"""Items and builds as arrays for the kernels (simulation.md 5). Read once at import from data/*.json, then read-only.
+"""Items and builds as arrays for the kernels. Read once at import from data/*.json, then read-only.
 
 An item is a small index everywhere in this package: row 0 is the empty slot, rows 1…N−1 follow data/items.json.
 Row 0 carries the values of bare hands. Numba freezes these arrays into compiled code, so whoever caches kernels must
@@ -20,7 +20,7 @@ IntArray = npt.NDArray[np.int32]
 
 NO_ITEM = 0
 CAT_GEAR, CAT_FOOD, CAT_POTION, CAT_POUCH = range(4)
-"""Order of the inventory at the start of a match (5.4 L3); runes count as gear."""
+"""Order of the inventory at the start of a match; runes count as gear."""
 
 # Names in the data files, in the order of the codes in state.py.
 SLOT_NAMES = ("head", "cape", "amulet", "weapon", "body", "shield", "legs", "hands", "feet", "ring", "ammunition")
@@ -143,7 +143,7 @@ ITEM_SPEED = ITEM_BASE_SPEED - (ITEM_STYLE == STYLE_RAPID).astype(np.int32)
 ITEM_LIVE_SPEED = _column(
     lambda k, r: r.get("weapon", {}).get("live_speed", ITEM_BASE_SPEED[ITEM[k]]) - (ITEM_STYLE[ITEM[k]] == STYLE_RAPID)
 )
-"""Ticks between two attacks in the live game; equals ITEM_SPEED where the database gives no speed (section 8)."""
+"""Ticks between two attacks in the live game; equals ITEM_SPEED where the database gives no speed."""
 ITEM_SPECIAL = _column(lambda _k, r: SPECIALS.index(r.get("weapon", {}).get("special", "none")))
 ITEM_REQUIREMENT = _column(lambda _k, r: [r.get("requires", {}).get(skill, 1) for skill in S.SKILLS])
 ITEM_CATEGORY = _column(lambda k, _r: _category(k))
@@ -151,7 +151,7 @@ ITEM_KIND = _column(lambda k, _r: _kind_and_doses(k)[0])
 ITEM_DOSES = _column(lambda k, _r: _kind_and_doses(k)[1])
 ITEM_NEXT_DOSE = _column(lambda k, _r: _next_dose(k))
 ITEM_THROWN = _column(lambda _k, r: r.get("weapon", {}).get("class") in ("knife", "javelin"), np.bool_)
-"""Thrown weapons: the ammunition slot gives no bonus and is not used up (4.2, 4.5)."""
+"""Thrown weapons: the ammunition slot gives no bonus and is not used up."""
 ITEM_SPEED.setflags(write=False)
 
 INDEX_OF_ID: dict[int, int] = {int(item_id): index for index, item_id in enumerate(ITEM_ID)}

@@ -1,4 +1,4 @@
-"""Scripted NH players that see what a policy sees (simulation.md 6.4): they decide from observation and mask alone.
+"""Scripted NH players that see what a policy sees: they decide from observation and mask alone.
 
 Each writes its wishes as scores; the common chooser takes the highest that mask and rules allow, so that a wish which
 is not legal now falls back to the next one and in the end to doing nothing.
@@ -57,8 +57,30 @@ class _Plugin:
         scores[when, self._column[choice]] += by
 
 
-class StayAlive(_Plugin):
-    """Shoots whenever it can and eats below 60 % of its hitpoints."""
+class _OpenPlugin(_Plugin):
+    """Plays as the original's plugins do: to them every choice is open, and what cannot be done has no effect.
+
+    The original hands its plugins no usable mask, so they attack in every tick and reach for food that is not
+    there; the game plays such an action as far as it can.
+    """
+
+    def decide(self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray,
+               keys: KeyArray) -> IntArray:  # fmt: skip
+        """Wishes, whatever is legal of them."""
+        return super().decide(serials, seats, obs, np.ones_like(mask), keys)
+
+
+class Noop(_Plugin):
+    """Never acts: choice 0 of every head, legal or not."""
+
+    def decide(self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray,
+               keys: KeyArray) -> IntArray:  # fmt: skip
+        """Nothing."""
+        return np.zeros((len(obs), len(self._spec.heads)), np.int32)
+
+
+class StayAlive(_OpenPlugin):
+    """Shoots all the time and eats below 60 % of its hitpoints."""
 
     def wish(self, obs: FloatArray, mask: BoolArray, keys: KeyArray, scores: FloatArray) -> None:
         """Two rules."""
@@ -70,7 +92,7 @@ class NhPluginLegal(_Plugin):
     """Eats, drinks, prays against the opponent's weapon and attacks past its prayer."""
 
     def wish(self, obs: FloatArray, mask: BoolArray, keys: KeyArray, scores: FloatArray) -> None:
-        """The rules of 6.4 in their order; a wish that comes first is stronger."""
+        """The rules in their order; a wish that comes first is stronger."""
         health = self._see(obs, "player_health_percent")
         can_eat = mask[:, self._column["eat_primary_food"]]
         self._want(scores, health < 0.6, "eat_primary_food")
@@ -88,21 +110,18 @@ class NhPluginLegal(_Plugin):
             scores[is_open, column] = WANT * (2.0 + chance[is_open, i])
 
 
-class NhPlugin(NhPluginLegal):
-    """The same wishes as the original plays them: to it every choice is open, and what cannot be done has no effect.
-
-    The original hands its plugins no usable mask (6.4), so this one attacks in every tick and reaches for food that is
-    not there; the game plays such an action as far as it can.
-    """
-
-    def decide(self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray,
-               keys: KeyArray) -> IntArray:  # fmt: skip
-        """Wishes, whatever is legal of them."""
-        return super().decide(serials, seats, obs, np.ones_like(mask), keys)
+class NhPlugin(NhPluginLegal, _OpenPlugin):
+    """The same wishes, as the original plays them."""
 
 
 NH_PLUGIN = PlayerType("nh-plugin", "eats, prays and attacks past the prayer, as the original does", NhPlugin, ("nh",))
 NH_PLUGIN_LEGAL = PlayerType(
     "nh-plugin-legal", "nh-plugin that knows what is legal and takes its next best wish", NhPluginLegal, ("nh",)
 )
-STAY_ALIVE = PlayerType("stay-alive", "shoots when it can, eats below 60 %", StayAlive, ("nh",))
+STAY_ALIVE = PlayerType("stay-alive", "shoots all the time, eats below 60 %", StayAlive, ("nh",))
+OLD_PLUGINS = (
+    PlayerType("baseline", NH_PLUGIN.title, NhPlugin, ("nh",)),
+    PlayerType("noop", "never acts", Noop, ("nh",)),
+    PlayerType("stayalive", STAY_ALIVE.title, StayAlive, ("nh",)),
+)
+"""By the names that the original's API and commands know."""

@@ -92,7 +92,7 @@ def check_state(fighters: IntArray, state: IntArray, drained: npt.NDArray[np.flo
             raise UserError(
                 f"the snapshot's {what} column {column} is {int(rows[where])}, "
                 f"allowed are {int(low[column])} to {int(high[column])}",
-                "the checkpoint was changed; go on from another one",
+                "the checkpoint was changed; resume from another one",
             )
     if not (np.isfinite(drained) & (drained >= 0) & (drained < MAX_LEVEL)).all():
-        raise UserError("the snapshot's prayer drain is not a number from 0 to 255", "go on from another checkpoint")
+        raise UserError("the snapshot's prayer drain is not a number from 0 to 255", "resume from another checkpoint")

@@ -1,4 +1,4 @@
-"""The named numbers of the two fights: signals (every quantity of 7.6) and reward terms, in the order of the kernel.
+"""The named numbers of the two fights: signals (all of the protocol's `meta`) and reward terms, in the kernel's order.
 
 Scales are shares of the fighter's base hitpoints. Styles are coded 0 none, 1 melee, 2 ranged, 3 magic. Where the
 reference leaves a field out, the signal is 0 and a neighbouring count says whether it happened. `damage_received` is

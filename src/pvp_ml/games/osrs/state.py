@@ -30,7 +30,7 @@ ATT, STR, DEF, RNG, MAG, PRAY, HP = range(LEVEL, LEVEL + 7)
 BASE = _take(7)
 BASE_ATT, BASE_STR, BASE_DEF, BASE_RNG, BASE_MAG, BASE_PRAY, BASE_HP = range(BASE, BASE + 7)
 
-# timers (3.3): the tick in which each runs out
+# timers: the tick in which each runs out
 T_ATTACK = _take()
 T_FOOD = _take()
 T_POTION = _take()
@@ -40,14 +40,14 @@ T_IMMUNE = _take()
 T_VENG = _take()
 T_STAT = _take()
 
-# place and movement (3.4); a walking queue on free ground is its last tile, because the path follows from it
+# place and movement; a walking queue on free ground is its last tile, because the path follows from it
 X = _take()
 Y = _take()
 WALKING = _take()  # 0 queue empty, STRAIGHT, ON_PATH
 DEST_X = _take()
 DEST_Y = _take()
 MOVING = _take()
-WALKS = _take()  # 1: one tile a tick (3.16: run energy spent); our fights always run, replays of recorded ones need it
+WALKS = _take()  # 1: one tile a tick (run energy spent); our fights always run, replays of recorded ones need it
 
 # combat
 TARGET = _take()  # 1: the opponent is the combat target
@@ -129,10 +129,10 @@ RECENT_STYLE = _take(3)  # counts of the values in the three lists
 RECENT_PRAYED = _take(3)
 RECENT_MATCHED = _take(3)
 MEMORY = _take(15)  # 145…159 as this fighter remembers the opponent, −1 unknown
-MEMORY_STR = _take()  # note B: melee strength of the remembered melee gear
+MEMORY_STR = _take()  # Melee strength of the remembered melee gear
 SEEN_LUNAR = _take()  # 165
 
-# this tick only, cleared before every tick (note E, 7.6)
+# this tick only, cleared before every tick
 TICK_FIRST = _width
 SPLATS = _take()  # hitsplats shown on this fighter, 0…2
 SPLAT_DAMAGE = _take()
@@ -142,11 +142,11 @@ TICK_STYLE = _take()  # style + 1 of the last of them
 TICK_PRAYED = _take()  # victim's protection style + 1 at the last of them, 0 none
 TICK_MATCHED = _take()  # the last of them met a matching prayer
 TICK_GENERATED = _take()  # sum of totals
-TICK_EXTRA = _take()  # damage not belonging to an attack that this fighter caused (7.6)
+TICK_EXTRA = _take()  # damage not belonging to an attack that this fighter caused
 TICK_SPEED = _take()
 TICK_SMITE = _take()
 TICK_HEALED = _take()
-TICK_ATE = _take()  # entries of 7.6, in HP; ATE counts pieces
+TICK_ATE = _take()  # entries of `meta`, in HP; ATE counts pieces
 TICK_EATEN = _take()
 TICK_WASTED = _take()
 TICK_EAT_AT = _take()
@@ -177,7 +177,7 @@ SET_MAGE, SET_RANGED, SET_MELEE, SET_SPEC, SET_TANK = range(5)
 LAST_STYLES = _take(5)  # of N_HITS … N_MATCHED, newest first, style + 1, 0 empty
 LAST_PRAYERS = _take(5)
 LAST_MATCHED = _take(5)  # 1 not matched, 2 matched, 0 empty
-# hits queued on this fighter (3.8), oldest first; see HIT_* for one entry
+# hits queued on this fighter, oldest first; see HIT_* for one entry
 HIT_DELAY, HIT_TOTAL, HIT_ACCURATE, HIT_STYLE, HIT_METHOD, HIT_PARTS, HIT_PART = range(7)
 HIT_SIZE = HIT_PART + 4
 HIT_SLOTS = 8
@@ -185,7 +185,7 @@ HIT_QUEUE = _take(HIT_SLOTS * HIT_SIZE)
 DUE_SLOTS = 16
 DUE_QUEUE = _take(DUE_SLOTS)  # damage parts that are due and not yet shown
 PATH_AT = _take()  # tiles of PATH that have been walked
-PATH = _take(10)  # a route around blocked ground: ten steps to a column, three bits each, see ground_kernels.py
+PATH = _take(10)  # a route around blocked ground: ten steps to a column, three bits each, see kernels/ground.py
 FIGHTER_SIZE = _width
 
 # --- match row -------------------------------------------------------------------------------------------------------
@@ -241,14 +241,14 @@ MELEE, RANGE, MAGE = range(3)
 # walking queues: the path on free ground to DEST, or the steps of PATH
 STRAIGHT, ON_PATH = 1, 2
 
-# attack methods (3.7 A2)
+# attack methods
 METHOD_MELEE, METHOD_RANGED, METHOD_SPELL, METHOD_SPECIAL = range(4)
 
 # spells: rush, burst, blitz, barrage of ice, then of blood; 0 = none
 SPELL_NONE = 0
 ICE_RUSH, ICE_BURST, ICE_BLITZ, ICE_BARRAGE, BLOOD_RUSH, BLOOD_BURST, BLOOD_BLITZ, BLOOD_BARRAGE = range(1, 9)
 
-# special attacks (4.6), the number in the items table
+# special attacks, the number in the items table
 (
     SPECIAL_NONE,
     DRAGON_DAGGER,
@@ -270,7 +270,7 @@ ICE_RUSH, ICE_BURST, ICE_BLITZ, ICE_BARRAGE, BLOOD_RUSH, BLOOD_BURST, BLOOD_BLIT
     DRAGON_SCIMITAR,
 ) = range(18)
 
-# prayers as bits, bit = the game's prayer number (3.11)
+# prayers as bits, bit = the game's prayer number
 STEEL_SKIN = 1 << 13
 ULTIMATE_STRENGTH = 1 << 14
 INCREDIBLE_REFLEXES = 1 << 15
@@ -291,7 +291,7 @@ BUILDS = ("PURE", "ZERKER", "MED", "MAXED", "LMS_PURE", "LMS_ZERKER", "LMS_MED",
 ANCIENT, LUNAR = 0, 1
 BOT_NONE, BOT_NH, BOT_DHAROK = range(3)
 
-# forced dice: `dice` [CHANNELS, 1 + n] per match; see kernels_dice.py
+# forced dice: `dice` [CHANNELS, 1 + n] per match; see kernels/dice.py
 FREE = -(1 << 31)
 CHANNEL_HITS = 0  # + seat of the attacker: accurate, parts, part 1…4 for every hit that is created
 CHANNEL_WALK = 2  # + seat: x, y of every walk destination that is drawn among equals

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.presentation import Presentation
+from pvp_ml.games.presentation import PageView, Presentation
 from pvp_ml.games.registry import GameType
 from pvp_ml.games.rocket_league.config import RocketLeagueConfig
 from pvp_ml.games.tooling import Finding, ShotCourse, Tooling, library
@@ -62,6 +62,16 @@ def _show(view: dict[str, Any]) -> None:
     show(view)
 
 
+def _scene(game: VecGame, out: StepBuffers, seat: int | None) -> dict[str, Any]:
+    from pvp_ml.games.rocket_league.show.scene import scene
+
+    return scene(game, out)
+
+
+def _names_no_file(config: RocketLeagueConfig) -> bool:
+    return config.meshes in ("auto", "generated") and set(config.packs) <= {"setup"}
+
+
 def _doctor() -> Iterator[Finding]:
     from pvp_ml.games.rocket_league.arena.meshes import choose
 
@@ -105,6 +115,19 @@ FIGURES = (
 )
 """What players talk about; the metrics `figure/…` of a run."""
 
+LADDER = (
+    ("idle", 829.0),
+    ("chaser", 885.0),
+    ("kickoff_and_clear", 1000.0),
+    ("keeper", 1092.0),
+    ("shooter", 1249.0),
+    ("flipper", 1304.0),
+)
+"""Elo points, kickoff_and_clear pinned: benchmarks/records/rocket_league_ladder.json."""
+
+
+STEP_MS = 67
+"""Eight ticks of 1/120 s, as whole milliseconds."""
 
 GAME = GameType(
     name="rocket_league",
@@ -115,7 +138,18 @@ GAME = GameType(
     status="tested",
     symmetric=True,
     cuts_idle=True,
-    presentation=Presentation(narrate=_narrate, show=_show, action_notes=_action_notes, figures=FIGURES),
+    self_contained=_names_no_file,
+    presentation=Presentation(
+        narrate=_narrate,
+        show=_show,
+        action_notes=_action_notes,
+        figures=FIGURES,
+        ladder=LADDER,
+        scene=_scene,
+        page=PageView(Path(__file__).parent / "show/page", styles=("rocket.css",)),
+        step_ms=STEP_MS,
+        page_settings=(("end_on_goal", False), ("no_touch_s", 0.0)),
+    ),
     tooling=Tooling(
         setup=_setup, setup_packs=_setup_packs, shots=_shots, doctor=_doctor, bench_matches=64, bot_folder=_bot_folder
     ),

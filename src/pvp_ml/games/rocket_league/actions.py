@@ -22,6 +22,10 @@ BUTTONS = (JUMP, BOOST, HANDBRAKE)
 
 Row = tuple[float, ...]
 
+# weights of the controls where a bot's are compared with the rows of a table
+_ON_WHEELS = np.array([1.0, 1.0, 0.01, 0.01, 0.01, 100.0, 50.0, 1.0], np.float32)
+_IN_AIR = np.array([0.01, 0.01, 1.0, 1.0, 1.0, 100.0, 50.0, 0.01], np.float32)
+
 
 def rlgym_rows() -> list[Row]:
     """The 90 rows of rlgym: 24 for driving, 66 for the air; a jump row flips with pitch and roll only."""
@@ -90,6 +94,17 @@ class ActionSet:
         numbers: npt.NDArray[np.int64] = actions.astype(np.int64) @ self.strides
         numbers[actions[..., 0] < 0] = self.neutral
         return numbers
+
+    def nearest(self, values: npt.NDArray[np.float32], in_air: BoolArray) -> IntArray:
+        """Choices [n,H] whose controls are most like `values` [n,8]: buttons first, then what steers a car there.
+
+        Throttle and wheels do nothing in the air, pitch and roll nothing on the floor.
+        """
+        weights = np.where((in_air | (values[:, JUMP] > 0.5))[:, None], _IN_AIR, _ON_WHEELS)
+        gaps = self.rows[None] - values[:, None]
+        rows = np.einsum("nrc,nrc,nc->nr", gaps, gaps, weights).argmin(1)
+        sizes = [len(head.choices) for head in self.heads]
+        return np.stack(np.unravel_index(rows, sizes), axis=1).astype(np.int32)
 
     def write_mask(self, may_jump: BoolArray, may_boost: BoolArray, out: BoolArray) -> None:
         """Legal choices [...,A] from "a jump does something" [...] and "there is boost" [...]."""

@@ -15,9 +15,11 @@ import numpy.typing as npt
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.legal import Legality
-from pvp_ml.games.rocket_league import bots, derived_state, resets, signals, snapshots
-from pvp_ml.games.rocket_league.actions import JUMP
+from pvp_ml.games.rocket_league import derived_state, resets, signals, snapshots
+from pvp_ml.games.rocket_league.actions import BOOST, JUMP
 from pvp_ml.games.rocket_league.arena.field import TICKS_PER_S
+from pvp_ml.games.rocket_league.bots import BOTS
+from pvp_ml.games.rocket_league.bots.driver import drivers
 from pvp_ml.games.rocket_league.config import RocketLeagueConfig, steps, team_sizes
 from pvp_ml.games.rocket_league.controls import Pedals
 from pvp_ml.games.rocket_league.derived_state import EVERY, Facts, Memory, Moment, Rows
@@ -61,6 +63,7 @@ class RocketLeagueGame:
         self._no_touch_steps = steps(config, config.no_touch_s) if config.no_touch_s else self.spec.max_steps + 1
         self._step_minutes = config.tick_skip / TICKS_PER_S / 60.0
         self._goal_now = np.zeros(matches, np.bool_)  # goals of the step that was just played
+        self._adviser = ""
         self.replayed_exactly = True
 
     # The VecGame contract ------------------------------------------------------------------------------------------
@@ -144,6 +147,25 @@ class RocketLeagueGame:
         }
         return shown
 
+    def advise(self, bot: str) -> None:
+        """From now on `advice` speaks for this bot; see `pvp_ml.selfplay.record.AdvisingGame`."""
+        self._adviser = bot
+
+    def advice(self, serials: Index, seats: IntArray) -> IntArray:
+        """[n,H]: the legal choices most like what the adviser would do in these seats."""
+        row_of = {int(serial): row for row, serial in enumerate(self._serial.tolist())}
+        rows = np.array([row_of[int(serial)] for serial in serials.tolist()], np.int64)
+        now = derived_state.look(self.arenas, self.team)
+        values = BOTS[self._adviser](drivers(now, self._pedals.values, rows, seats.astype(np.int64)))
+        values[~now.may_jump[rows, seats], JUMP] = 0.0
+        values[~now.may_boost[rows, seats], BOOST] = 0.0
+        return self._actions.nearest(values, ~now.on_ground[rows, seats])
+
+    @property
+    def match_s(self) -> float:
+        """How long a match lasts."""
+        return self._config.timeout_s
+
     def close(self) -> None:
         """Free the arenas."""
         self.arenas.close()
@@ -176,7 +198,7 @@ class RocketLeagueGame:
             for index, name in enumerate(self.spec.bots):
                 rows, seats = np.nonzero(driven & (self._bot == index))
                 if len(rows):
-                    values[rows, seats] = bots.BOTS[name](bots.drivers(now, self._pedals.values, rows, seats))
+                    values[rows, seats] = BOTS[name](drivers(now, self._pedals.values, rows, seats))
         return values
 
     def _report(self, moment: Moment, playing: npt.NDArray[np.bool_], out: StepBuffers) -> None:

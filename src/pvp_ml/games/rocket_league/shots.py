@@ -119,7 +119,7 @@ def _play(
 class Course:
     """Shots of the packs that a configuration names, or of those that `game setup --packs` fetched."""
 
-    baselines = ("idle", "chaser", "kickoff_and_clear")
+    baselines = ("idle", "chaser", "kickoff_and_clear", "shooter", "flipper")
 
     def __init__(self, config: RocketLeagueConfig, count: int) -> None:
         """`count` shots, evenly spread over the packs; 0 = all."""

@@ -28,6 +28,7 @@ BALL_WIDTH, CAR_WIDTH, PADS = 25, 36, 34
 BALL_POS, BALL_VEL, BALL_SPIN = slice(0, 3), slice(7, 10), slice(10, 13)
 # columns of a car row
 ON_GROUND, DEMOED, TOUCHED, BOOST_AMOUNT = 8, 7, 9, 10
+TEAM = 1
 COUNTS = slice(2, 7)  # goals, saves, shots, demolitions, boost pick-ups
 POS, VEL, SPIN, FORWARD, RIGHT, UP = (slice(i, i + 3) for i in (11, 18, 21, 24, 27, 30))
 PHYSICS = slice(10, 36)  # boost and everything that moves; before it stand ids and counters

@@ -99,8 +99,8 @@ class BanditGame(TableGame):
         self._hidden = np.array(bandit.privileged or ((),) * len(bandit.obs), np.float32)
         self._legal = _masks(bandit)
         self._best = np.array([_best(bandit, cue)[0] for cue in range(len(bandit.obs))], np.float32)
-        self.cue = self.hold("cue", (), np.int32)
-        self.done = self.hold("done", (), np.int32)
+        self.cue = self.hold("cue", (), np.int32, (0, len(bandit.obs) - 1))
+        self.done = self.hold("done", (), np.int32, (0, bandit.steps))
         self.wrong = self.hold("wrong", (), np.int32)
 
     def deal(self, rows: npt.NDArray[np.int64]) -> None:

@@ -63,9 +63,9 @@ class Connect4Game(TableGame):
 
     def __init__(self, spec: GameSpec, matches: int) -> None:
         super().__init__(spec, matches)
-        self.stones = self.hold("stones", (2,), np.uint64)
-        self.mover = self.hold("mover", (), np.int8)
-        self.starter = self.hold("starter", (), np.int8)
+        self.stones = self.hold("stones", (2,), np.uint64, (0, int(_FULL)))
+        self.mover = self.hold("mover", (), np.int8, (0, 1))
+        self.starter = self.hold("starter", (), np.int8, (0, 1))
         self._every = np.arange(matches)
 
     def deal(self, rows: npt.NDArray[np.int64]) -> None:
@@ -138,7 +138,7 @@ class Connect4Game(TableGame):
         return {"starter": int(self.starter[row]), "board": [*lines, "1 2 3 4 5 6 7"]}
 
 
-def scene(_: VecGame, out: StepBuffers) -> dict[str, Any]:
+def scene(_: VecGame, out: StepBuffers, seat: int | None) -> dict[str, Any]:
     """The board for a page, bottom row first: '0' and '1' are the seats' stones, '.' is empty."""
     seen = out.final_obs if out.ended[0] or out.truncated[0] else out.obs
     own, theirs = seen[0, 0, :CELLS] > 0, seen[0, 0, CELLS:] > 0
@@ -176,7 +176,7 @@ GAME = GameType(
     symmetric=True,
     presentation=Presentation(
         scene=scene,
-        page=PageView(Path(__file__).parent / "show" / "page", "board.js", ("board.css",)),
+        page=PageView(Path(__file__).parent / "show" / "page", "board.js", ("board.css",), "poster.svg"),
         figures=(Figure("stones", "a match", ("stones",)),),
     ),
     tooling=Tooling(demo=Demo("toys/connect4-demo", longer="toys/connect4")),

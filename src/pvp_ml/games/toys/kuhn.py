@@ -36,9 +36,9 @@ class KuhnGame(TableGame):
 
     def __init__(self, spec: GameSpec, matches: int) -> None:
         super().__init__(spec, matches)
-        self.starter = self.hold("starter", (), np.int8)  # seat
-        self.card = self.hold("card", (2,), np.int8)  # by seat
-        self.stage = self.hold("stage", (), np.int8)
+        self.starter = self.hold("starter", (), np.int8, (0, 1))  # seat
+        self.card = self.hold("card", (2,), np.int8, (0, len(CARDS) - 1))  # by seat
+        self.stage = self.hold("stage", (), np.int8, (OPEN, PASSED_BETTED))
         self._every = np.arange(matches)
         self._one_hot = np.eye(3, dtype=np.float32)
 

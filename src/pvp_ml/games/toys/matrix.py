@@ -62,9 +62,9 @@ class MatrixGame(TableGame):
         self._payoff = np.array(config.payoff, np.float32)
         self._rounds = config.rounds
         self._one_hot = np.eye(len(config.choices), dtype=np.float32)
-        self.round = self.hold("round", (), np.int32)
+        self.round = self.hold("round", (), np.int32, (0, config.rounds))
         self.total = self.hold("total", (), np.float64)
-        self.last = self.hold("last", (2,), np.int8)  # picks of the round before
+        self.last = self.hold("last", (2,), np.int8, (0, len(config.choices) - 1))  # picks of the round before
 
     def deal(self, rows: npt.NDArray[np.int64]) -> None:
         """No rounds, no points."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.presentation import Presentation
+from pvp_ml.games.presentation import Brought, PageView, Presentation, Roster
 from pvp_ml.games.registry import GameType, elsewhere
-from pvp_ml.games.tooling import Finding, Imported, ImportOrder, ServerSeat, Tooling, library
-from pvp_ml.games.vgc.config import VgcConfig, make_spec
+from pvp_ml.games.tooling import Finding, Imported, ImportRequest, ServerSeat, Tooling, library
+from pvp_ml.games.vgc.config import VgcConfig, make_spec, names_no_file
 
 if TYPE_CHECKING:
     from cyclopts import App
 
-    from pvp_ml.match import AsyncVecGame
+    from pvp_ml.match import AsyncVecGame, StepBuffers, VecGame
     from pvp_ml.players import Player
     from pvp_ml.spec import GameSpec
 
@@ -35,6 +36,36 @@ def _watch(config: VgcConfig, first: str, second: str, scenario: str, seed: int)
     from pvp_ml.games.vgc.show.view import watch
 
     return watch(config, first, second, scenario, seed)
+
+
+def _scene(game: VecGame, _: StepBuffers, seat: int | None) -> dict[str, Any]:
+    from pvp_ml.games.vgc.show.scene import scene
+
+    return scene(game, seat)
+
+
+def _sketch(view: dict[str, Any], seat: int) -> str:
+    from pvp_ml.games.vgc.show.sketch import sketch
+
+    return sketch(view, seat)
+
+
+def _team_names(config: VgcConfig) -> tuple[str, ...]:
+    from pvp_ml.games.vgc.show import roster
+
+    return roster.names(config)
+
+
+def _check_team(config: VgcConfig, scenario: str, text: str) -> Brought:
+    from pvp_ml.games.vgc.show import roster
+
+    return roster.check(config, scenario, text)
+
+
+def _outfit(config: VgcConfig, scenario: str, brings: Sequence[str]) -> tuple[VgcConfig, str]:
+    from pvp_ml.games.vgc.show import roster
+
+    return roster.outfit(config, scenario, brings)
 
 
 def _bench(
@@ -63,10 +94,10 @@ def _team_commands() -> App:
     return app
 
 
-def _import_matches(order: ImportOrder) -> Imported:
+def _import_matches(request: ImportRequest) -> Imported:
     from pvp_ml.games.vgc.imports import import_matches
 
-    return import_matches(order)
+    return import_matches(request)
 
 
 def _play_on_server(seat: ServerSeat, player_of: Callable[[GameSpec], Player], tell: Callable[[str], None]) -> None:
@@ -84,7 +115,16 @@ GAME = GameType(
     status="tested",
     runs_elsewhere=elsewhere,
     symmetric=True,
-    presentation=Presentation(watch=_watch),
+    self_contained=names_no_file,
+    presentation=Presentation(
+        watch=_watch,
+        sketch=_sketch,
+        scene=_scene,
+        secret_heads=("preview",),
+        page=PageView(Path(__file__).parent / "show/page", styles=("battle.css", "choices.css")),
+        roster=Roster(_team_names, _check_team, _outfit),
+        rival="GeneralistVgc",
+    ),
     tooling=Tooling(
         setup=_setup,
         doctor=_doctor,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import permutations
 
-from pvp_ml.spec import Head, Rule
+from pvp_ml.spec import Head, Link, Rule
 
 TARGETS = (-2, -1, 0, 1, 2)
 """Positions as the simulator counts them: −1 own left, −2 own right, 0 none, +1 and +2 the foes."""
@@ -49,12 +49,46 @@ def _second_rules() -> tuple[Rule, ...]:
     return (*second_gimmick, *same_switch, Rule("pass", "none", (("left", "pass"),)))
 
 
+_ROLES = {
+    "left": ("ally", "self", "free", "left foe", "right foe"),
+    "right": ("self", "ally", "free", "left foe", "right foe"),
+}
+"""What the five targets are to the Pokémon in each place."""
+
+
+def _slot_links(place: str) -> tuple[Link, ...]:
+    """A move is about its row of `attacks`, a switch about the Pokémon that would come in."""
+    first = MOVES if place == "right" else 0
+    moves = tuple(
+        Link(SLOT_CHOICES[c], "attacks", first + c // 10, f"{'gimmick ' * (c % 10 >= 5)}{_ROLES[place][c % 5]}")
+        for c in range(SWITCH)
+    )
+    return (*moves, *(Link(SLOT_CHOICES[SWITCH + n], "pokemon", n, "comes in") for n in range(SWITCHES)))
+
+
+def _preview_links() -> tuple[Link, ...]:
+    """A line-up is about the four Pokémon that it brings."""
+    roles = ("leads", "leads", "waits", "waits")
+    return tuple(
+        Link("".join(map(str, order)), "pokemon", n - 1, role)
+        for order in PREVIEWS
+        for n, role in zip(order, roles, strict=True)
+    )
+
+
 @cache
 def heads() -> tuple[Head, ...]:
     """preview, left, right. After a pass on the left, pass on the right is the fallback: legal if nothing else is."""
     previews = ("none", *("".join(map(str, order)) for order in PREVIEWS))
     return (
-        Head("preview", previews, doc="lead pair and back pair at team preview"),
-        Head("left", SLOT_CHOICES, doc="what the Pokémon in the left place does"),
-        Head("right", SLOT_CHOICES, _second_rules(), fallback="pass", doc="what the Pokémon in the right place does"),
+        Head("preview", previews, links=_preview_links(), doc="lead pair and back pair at team preview"),
+        Head("left", SLOT_CHOICES, links=_slot_links("left"), doc="what the Pokémon in the left place does"),
+        Head(
+            "right",
+            SLOT_CHOICES,
+            _second_rules(),
+            fallback="pass",
+            links=_slot_links("right"),
+            doc="what the Pokémon in the right place does",
+        ),
     )

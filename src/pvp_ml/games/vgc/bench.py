@@ -31,7 +31,7 @@ BASELINE_BATTLES = 80  # measured, after as many to warm up
 BASELINE_CONCURRENT = 8
 BASELINE_S = 1200.0
 BASELINE_PYTHON = "PVP_ML_POKE_ENV_PYTHON"
-Progress = Callable[[str], None]
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,24 +155,24 @@ def _expect(line: str, start: str) -> str:
 
 
 def bench(
-    config: VgcConfig, progress: Progress = print, matches: int = 0, seconds: float = 20.0, repeats: int = 1
+    config: VgcConfig, progress: Say = print, matches: int = 0, seconds: float = 20.0, repeats: int = 1
 ) -> dict[str, Any]:
     """One and two workers, and the baseline between them when its Python is named; a JSON object with a ratio.
 
     `matches` side by side (0 = 64 a worker), `seconds` of CPU time a measurement; the median of `repeats` counts.
     """
     python = os.environ.get(BASELINE_PYTHON)
-    speeds = [_told(_median(1, seconds, config, matches, repeats), progress)]
+    speeds = [_shown(_median(1, seconds, config, matches, repeats), progress)]
     per_battle = speeds[0].decisions / max(speeds[0].battles, 1)
     ratio = None
     if python and Path("/proc").is_dir():
-        other = _told(baseline(python, config, BASELINE_BATTLES, per_battle), progress)
+        other = _shown(baseline(python, config, BASELINE_BATTLES, per_battle), progress)
         ratio = round(speeds[0].decisions / speeds[0].cpu_s / (other.decisions / other.cpu_s), 2)
         progress(f"{ratio} × the decisions per CPU-second of poke-env over a websocket")
         speeds.append(other)
     else:
         progress(f"no baseline: set {BASELINE_PYTHON} to a Python that has poke-env 0.16.1 (Linux)")
-    speeds.append(_told(_median(2, seconds, config, matches, repeats), progress))
+    speeds.append(_shown(_median(2, seconds, config, matches, repeats), progress))
     return {
         "game": "vgc", "format": config.format, "simulator": SIMULATOR, "observation_size": make_spec(config).obs_size,
         "decisions_per_battle": round(per_battle, 2), "ratio_to_poke_env": ratio,
@@ -187,7 +187,7 @@ def _median(workers: int, seconds: float, config: VgcConfig, matches: int, repea
     return sorted(speeds, key=lambda speed: speed.decisions / speed.cpu_s)[repeats // 2]
 
 
-def _told(speed: Speed, progress: Progress) -> Speed:
+def _shown(speed: Speed, progress: Say) -> Speed:
     facts = speed.to_json()
     name = f"{speed.what}, {speed.workers} worker(s)" if speed.workers else speed.what
     memory = f", {speed.rss_bytes >> 20} MB a worker" if speed.rss_bytes else ""

@@ -25,17 +25,23 @@ class VgcConfig(GameConfig):
     """Settings of VGC doubles."""
 
     format: str = Field("gen9vgc2025regi", description="regulation of the default scenario")
-    sheets: Literal["open", "closed"] = Field(
-        "open", description="open: both see moves, items and abilities at preview"
+    sheets: Literal["open", "closed", "mixed"] = Field(
+        "open",
+        description="open: both see moves, items and abilities at preview; mixed: in every other match, by chance",
     )
     teams: tuple[str, ...] = Field(
-        (), description="teams that a player may get: shipped names, files or folders; empty = all shipped"
+        (),
+        description="teams that a player may get: shipped names, files or folders, FORMAT=FILE for those of another "
+        "format; empty = all shipped",
     )
     opponent_teams: tuple[str, ...] = Field((), description="teams that his opponent may get; empty = the same")
     mirror: bool = Field(False, description="both seats play the same team, drawn from `teams`")
     max_steps: int = Field(300, ge=8, le=4000, description="requests after which a match is truncated")
     workers: int = Field(
         0, ge=0, le=64, description="Node processes; 0 = one for each core, at most one per 16 matches"
+    )
+    privileged: bool = Field(
+        True, description="tell a privileged critic what the foe knows; false saves time where the network has none"
     )
     speedup: bool = Field(True, description="use the checked run-time speed-up of the simulator")
     stall_s: float = Field(
@@ -49,6 +55,16 @@ class VgcConfig(GameConfig):
         found = find_format(name).id
         _mention(renamed(name))
         return found
+
+
+def names_no_file(config: VgcConfig) -> bool:
+    """Whether these settings name shipped teams and whole teams only, and no folder for logs."""
+    from pvp_ml.games.vgc.teams import is_text, shipped
+
+    known = shipped()[config.format]
+    return not config.log_folder and all(
+        team in known or is_text(team) for team in (*config.teams, *config.opponent_teams)
+    )
 
 
 @cache
@@ -79,7 +95,7 @@ def make_spec(config: VgcConfig) -> GameSpec:
         version=1,
         teams=((0,), (1,)),
         blocks=layout.blocks(),
-        privileged=layout.privileged(),
+        privileged=layout.privileged() if config.privileged else (),
         heads=actions.heads(),
         rewards=REWARDS,
         signals=SIGNALS,

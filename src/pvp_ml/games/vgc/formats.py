@@ -25,6 +25,9 @@ FORMATS: tuple[Format, ...] = (
     Format("gen9vgc2025regi", "VGC 2025 Regulation I", "terastallize", "restricted"),
     Format("gen9championsvgc2026regma", "Champions VGC 2026 Regulation M-A", "mega", "champions"),
     Format("gen9championsvgc2026regmb", "Champions VGC 2026 Regulation M-B", "mega", "champions"),
+    Format("gen9bssregi", "Battle Stadium Singles, Regulation I", "terastallize", "restricted"),
+    Format("gen9championsbssregma", "Champions Battle Stadium Singles, Regulation M-A", "mega", "champions"),
+    Format("gen9championsbssregmb", "Champions Battle Stadium Singles, Regulation M-B", "mega", "champions"),
 )
 _BY_ID = {format.id: format for format in FORMATS}
 _SAME_RULES = {"gen9vgc2025regg": "gen9vgc2024regg"}

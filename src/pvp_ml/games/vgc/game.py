@@ -25,6 +25,7 @@ from pvp_ml.match import IDLE, RESTING, ActionError, Fault, IntArray, MatchPlan,
 
 MATCHES_PER_WORKER = 16
 VIEW_S = 5.0
+REPLAY_PLAYER = "https://play.pokemonshowdown.com/js/replay-embed.js"
 RETRIES = 2  # a match that had not begun when its worker was lost begins again, this often
 _STEP_FIELDS = ("serial", "obs", "privileged", "mask", "acting", "signals", "reward", "ended", "truncated", "faults")
 _ENDING_FIELDS = ("result", "final_obs", "final_privileged")
@@ -61,8 +62,8 @@ class VgcGame:
         self._logs = Path(config.log_folder) if config.log_folder else None
         count = config.workers or max(1, min(os.cpu_count() or 1, matches // MATCHES_PER_WORKER))
         stock = not (config.speedup and installation.speedup)
-        self._crew = WorkerPool(min(count, matches), self.spec, installation, self._book.texts, stock, config.stall_s)
-        self._crew.on_log = self._keep_log
+        self._pool = WorkerPool(min(count, matches), self.spec, installation, self._book.texts, stock, config.stall_s)
+        self._pool.on_log = self._keep_log
         self._hear: Callable[[BattleLog], None] | None = None
         self._workers = min(count, matches)
         self._legality = Legality(self.spec)
@@ -80,12 +81,12 @@ class VgcGame:
     @property
     def pids(self) -> list[int]:
         """Process ids of the workers."""
-        return self._crew.pids
+        return self._pool.pids
 
     @property
     def fault_texts(self) -> list[str]:
         """What voided matches said, newest last, at most 100."""
-        return list(self._crew.faults)
+        return list(self._pool.faults)
 
     def listen(self, hear: Callable[[BattleLog], None]) -> None:
         """From now on, `hear` gets the log of every match that begins later and stops."""
@@ -136,7 +137,7 @@ class VgcGame:
         for worker in range(self._workers):
             mine = ~lost & (rows % self._workers == worker)
             if mine.any():
-                self._crew.act(worker, orders[mine].tobytes(), int(mine.sum()))
+                self._pool.act(worker, orders[mine].tobytes(), int(mine.sum()))
         self._fill()
 
     def recv(self, at_least: int, timeout_s: float, out: StepBuffers) -> int:
@@ -147,7 +148,7 @@ class VgcGame:
         while True:
             left = deadline - time.monotonic()
             wait = max(left, 0.0) if len(self._ready) < wanted else 0.0
-            for item in self._crew.collect(wait):
+            for item in self._pool.collect(wait):
                 if isinstance(item, Lost):
                     self._lose(item)
                 else:
@@ -163,17 +164,25 @@ class VgcGame:
         plan = self._plans[match]
         if plan is None:
             return {"match": match, "resting": True}
-        answer = self._crew.ask(match % self._workers, {"ask": "view", "slot": match}, VIEW_S) or {}
+        answer = self._pool.ask(match % self._workers, {"ask": "view", "slot": match}, VIEW_S) or {}
         return {"match": match, "serial": plan.serial, "scenario": plan.scenario, **answer}
+
+    def scene(self, match: int, seat: int | None) -> dict[str, Any] | None:
+        """What a page draws of row `match`, through the eyes of a seat (None: of both), also right after its end.
+
+        None when the battle was lost with its worker.
+        """
+        answer = self._pool.ask(match % self._workers, {"ask": "scene", "slot": match, "seat": seat}, VIEW_S)
+        return answer if isinstance(answer, dict) else None
 
     def stats(self) -> list[dict[str, Any]]:
         """Per worker: CPU seconds, resident bytes, battles, decisions, rejected and unavailable choices, faults."""
-        return [self._crew.ask(worker, {"ask": "stats"}, VIEW_S) or {} for worker in range(self._workers)]
+        return [self._pool.ask(worker, {"ask": "stats"}, VIEW_S) or {} for worker in range(self._workers)]
 
     def close(self) -> None:
         """Stop the processes."""
         self._closed = True
-        self._crew.close()
+        self._pool.close()
 
     def _check(self, rows: npt.NDArray[np.int64], actions: IntArray) -> None:
         if len(rows) and (rows.min() < 0 or rows.max() >= self.matches or len(np.unique(rows)) < len(rows)):
@@ -205,7 +214,7 @@ class VgcGame:
 
     def _dispatch(self, orders: dict[int, list[dict[str, Any]]]) -> None:
         for worker, batch in orders.items():
-            self._crew.begin(worker, batch)
+            self._pool.begin(worker, batch)
 
     def _sort(self, records: np.ndarray[Any, np.dtype[np.void]]) -> None:
         """Take a worker's rows: a stopped match leaves its ending and makes room for the next plan."""
@@ -294,7 +303,7 @@ class VgcGame:
         return count
 
     def _void(self, row: int, fault: Fault) -> None:
-        """The match in `row` is lost. This is told at once: the next match may have to wait for a new process."""
+        """The match in `row` is lost. This is reported at once: the next match may have to wait for a new process."""
         self._stage_numbers(row, None)
         self._stage.faults[row] = fault
         self._lost[row] = Fault.NONE
@@ -311,7 +320,7 @@ class VgcGame:
                 self._retries[row] += lost.began
                 self._begin(row, plan, orders)
             elif phase == _Phase.STARTING:
-                self._stage_first(row, _blank(self._crew.record, row, plan.serial, lost.fault))
+                self._stage_first(row, _blank(self._pool.record, row, plan.serial, lost.fault))
             elif phase == _Phase.THINKING:
                 self._void(row, lost.fault)
             else:
@@ -327,12 +336,23 @@ class VgcGame:
 
 
 def save_log(log: BattleLog, folder: Path) -> Path:
-    """Write a battle as a Showdown log (`.log`) and its choices (`.input.log`); gives the former's path."""
+    """Write a battle as a log (`.log`), choices (`.input.log`) and a page (`.html`); gives the path of the log."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"match-{log.serial:08d}.log"
     path.write_text("\n".join(log.lines) + "\n", "utf-8")
     path.with_suffix(".input.log").write_text("\n".join(log.inputs) + "\n", "utf-8")
+    path.with_suffix(".html").write_text(replay_page(log), "utf-8")
     return path
+
+
+def replay_page(log: BattleLog) -> str:
+    """A page that plays the battle, as Showdown saves them; opening it fetches Showdown's own player."""
+    text = "\n".join(log.lines).replace("</", "<\\/")
+    return (
+        f'<!DOCTYPE html>\n<meta charset="utf-8"><title>match {log.serial}</title>\n'
+        f'<script type="text/plain" class="battle-log-data">{text}</script>\n'
+        f'<script src="{REPLAY_PLAYER}"></script>\n'
+    )
 
 
 def _blank(record: np.dtype[np.void], row: int, serial: int, fault: Fault) -> np.void:

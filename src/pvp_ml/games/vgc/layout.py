@@ -1,4 +1,4 @@
-"""Blocks of the VGC observation, read from the schema that the JavaScript encoder writes by (js/layout.json)."""
+"""Blocks of the VGC observation, read from the schema the JavaScript encoder writes by (js/observe/layout.json)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RESERVED_IDS = 2
 
 @cache
 def _read(name: str) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads((SCRIPTS / name).read_text("utf-8"))
+    data: dict[str, Any] = json.loads((SCRIPTS / "observe" / name).read_text("utf-8"))
     return data
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +12,14 @@ from pvp_ml.chance import uniforms
 from pvp_ml.errors import UserError
 from pvp_ml.games.vgc.config import VgcConfig
 from pvp_ml.games.vgc.node.install import Installation
-from pvp_ml.games.vgc.teams import load_teams
+from pvp_ml.games.vgc.teams import by_format, load_teams
 from pvp_ml.match import Bot, MatchPlan
 from pvp_ml.spec import GameSpec
 
 MAX_SERIAL = 1 << 53  # travels as a double
 _TEAM_CHANNEL = 0x7EA0
+_POOL_CHANNEL = 0x7EA2
+_SHEET_CHANNEL = 0x7EA3
 _WORD = (1 << 64) - 1
 
 
@@ -34,6 +37,11 @@ class Pools:
         return self.players[0] == self.players[1]
 
 
+def _draw(plan: MatchPlan, channel: int) -> float:
+    seed = np.array([plan.seed & _WORD], np.uint64)
+    return float(uniforms(seed, np.zeros(1, np.int64), np.array([channel]))[0, 0])
+
+
 class Matchbook:
     """Turns plans into what a worker needs. Draws teams from the plan's seed alone."""
 
@@ -42,14 +50,24 @@ class Matchbook:
         self.texts: dict[str, str] = {}
         self.keep_logs = bool(config.log_folder)
         self.adviser = ""
-        self._pools: dict[str, Pools] = {}
+        self._pools: dict[str, tuple[Pools, ...]] = {}
         for scenario in spec.scenarios:
             parameters = dict(scenario.parameters)
-            format, named = str(parameters["format"]), not parameters.get("shipped")
-            first = second = self._load(config.teams if named else (), format, installation)
-            if named and config.opponent_teams:
-                second = self._load(config.opponent_teams, format, installation)
-            self._pools[scenario.name] = Pools(format, (first, second), bool(parameters["mirror"]))
+            format, mirror = str(parameters["format"]), bool(parameters["mirror"])
+            own = config.teams if not parameters.get("shipped") else ()
+            theirs = config.opponent_teams if not parameters.get("shipped") else ()
+            self._pools[scenario.name] = tuple(self._read_pools(own, theirs, format, mirror, installation))
+
+    def _read_pools(
+        self, own: tuple[str, ...], theirs: tuple[str, ...], format: str, mirror: bool, installation: Installation
+    ) -> Iterator[Pools]:
+        """One for each format that teams are named for."""
+        mine, others = by_format(own, format) or {format: ()}, by_format(theirs, format)
+        if others and (lacking := sorted(set(mine) ^ set(others))):
+            raise UserError(f"only one of the two players has teams for {lacking[0]}", "name teams of it for both")
+        for name, files in mine.items():
+            first = self._load(files, name, installation)
+            yield Pools(name, (first, self._load(others[name], name, installation) if others else first), mirror)
 
     def _load(self, names: tuple[str, ...], format: str, installation: Installation) -> tuple[str, ...]:
         """Keys of the named teams, whose texts are kept."""
@@ -72,13 +90,25 @@ class Matchbook:
 
     def teams(self, plan: MatchPlan) -> tuple[str, str]:
         """Keys of the teams of seats 0 and 1. Own and opponents' teams go with the players, wherever they sit."""
-        pools = self._pools[plan.scenario]
-        seed = np.array([plan.seed & _WORD], np.uint64)
-        draws = uniforms(seed, np.zeros(1, np.int64), np.array([_TEAM_CHANNEL, _TEAM_CHANNEL + 1]))[0]
+        pools = self._pool(plan)
+        draws = _draw(plan, _TEAM_CHANNEL), _draw(plan, _TEAM_CHANNEL + 1)
         first, second = (keys[int(draw * len(keys))] for keys, draw in zip(pools.players, draws, strict=True))
         if pools.mirror:
             return first, first
         return (second, first) if plan.home == 1 and not pools.shared else (first, second)
+
+    def _pool(self, plan: MatchPlan) -> Pools:
+        """A format is drawn as often as it has teams."""
+        pools = self._pools[plan.scenario]
+        if len(pools) == 1:
+            return pools[0]
+        edges = np.cumsum([len(pool.players[0]) for pool in pools])
+        return pools[int(np.searchsorted(edges, _draw(plan, _POOL_CHANNEL) * edges[-1], side="right"))]
+
+    def _sheets(self, plan: MatchPlan) -> str:
+        if self._config.sheets != "mixed":
+            return self._config.sheets
+        return "open" if _draw(plan, _SHEET_CHANNEL) < 0.5 else "closed"
 
     def order(self, plan: MatchPlan, slot: int) -> dict[str, Any]:
         """The JSON that starts the plan in a worker."""
@@ -86,8 +116,8 @@ class Matchbook:
             "slot": slot,
             "serial": plan.serial,
             "seed": str(plan.seed & _WORD),
-            "format": self._pools[plan.scenario].format,
-            "sheets": self._config.sheets,
+            "format": self._pool(plan).format,
+            "sheets": self._sheets(plan),
             "teams": list(self.teams(plan)),
             "bots": [occupant.name if isinstance(occupant, Bot) else "" for occupant in plan.lineup],
             "adviser": self.adviser,

@@ -1,7 +1,7 @@
 """Battles that others recorded, as decisions to learn from: Showdown replays, their logs, and input logs.
 
 An input log holds every choice and is played again: exact. A replay shows what happened, not what was chosen: what a
-side saw is rebuilt from the log, and decisions that stay hidden are left out (js/reconstruct.js says which).
+side saw is rebuilt from the log, and decisions that stay hidden are left out (js/replays/reconstruct.js says which).
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class ImportReport:
     """What came of it."""
 
     battles: int = 0
-    told: int = 0
-    untold: int = 0
+    decisions: int = 0
+    hidden: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     refused: list[str] = field(default_factory=list)
 
@@ -156,7 +156,7 @@ def _format(path: str, lines: Sequence[str], said: str) -> str:
 def import_battles(
     battles: Sequence[Battle], config: VgcConfig, winners: bool = False
 ) -> tuple[Recording, ImportReport]:
-    """All decisions that can be told; with `winners`, only those of the side that won."""
+    """All decisions that the battles show; with `winners`, only those of the side that won."""
     report = ImportReport()
     rows: list[dict[str, Any]] = []
     spec, installation = make_spec(config), install.find()
@@ -166,7 +166,7 @@ def import_battles(
             "sheets": config.sheets,
             "battles": [{"format": battle.format, "lines": battle.lines} for battle in part],
         }
-        rows += _told(installation.run("import.js", request), part, first, report, winners)
+        rows += _decisions(installation.run("replays/import.js", request), part, first, report, winners)
     if not rows:
         raise ReplayError("no decision could be read", "; ".join(report.refused[:3]) or "the battles hide all of them")
     mask = np.zeros((len(rows), spec.mask_size), np.bool_)
@@ -178,7 +178,7 @@ def import_battles(
     return Recording(obs, mask, actions, lane, lane // spec.seats), report
 
 
-def _told(
+def _decisions(
     text: str, battles: Sequence[Battle], first: int, report: ImportReport, winners: bool
 ) -> Iterator[dict[str, Any]]:
     """The rows of one call of Node, battle by battle."""
@@ -194,8 +194,8 @@ def _told(
             rows = []
             continue
         report.battles += 1
-        report.told += said["told"]
-        report.untold += said["untold"]
+        report.decisions += said["decisions"]
+        report.hidden += said["hidden"]
         report.reasons.update(said["reasons"])
         yield from (row for row in rows if not winners or row["seat"] == said["won"])
         rows = []

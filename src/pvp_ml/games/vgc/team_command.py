@@ -76,6 +76,59 @@ def show(*teams: str, format: str = DEFAULT_FORMAT, packed: Annotated[bool, Para
         )
 
 
+@app.command
+def split(*teams: str, out: Path, format: str = DEFAULT_FORMAT, share: float = 0.2) -> None:
+    """Part teams into those to train with and those kept back to test with: `train.txt` and `held-out.txt`.
+
+    Teams of the same six Pokémon always land on the same side, on every machine. Teams that are not legal are left out.
+
+    Args:
+        teams: files, folders or names of shipped teams
+        out: folder to write to
+        format: a format of `pvp-ml game show vgc`
+        share: how many of all teams are kept back, 0 to 1
+    """
+    from pvp_ml.games.vgc.teams import is_held_out
+
+    if not 0.0 <= share <= 1.0:
+        raise UserError(f"--share is {share}", "between 0 and 1")
+    legal = {name: team for name, team in _prepare(teams, format).items() if not team.problems}
+    out.mkdir(parents=True, exist_ok=True)
+    for file, kept_back in (("train.txt", False), ("held-out.txt", True)):
+        chosen = {name: team for name, team in legal.items() if is_held_out(team.species, share) == kept_back}
+        text = "\n".join(f"=== {name} ===\n{team.text.strip()}\n" for name, team in chosen.items())
+        (out / file).write_text(text, "utf-8")
+        Console(highlight=False, soft_wrap=True).print(f"{len(chosen)} teams in {out / file}", markup=False)
+
+
+@app.command
+def generate(
+    out: Path, format: str = DEFAULT_FORMAT, count: int = 100, usage: Path | None = None, seed: int = 0
+) -> None:
+    """Invent legal, plausible teams and write them to a file.
+
+    Without usage statistics Pokémon come from the simulator package's own doubles sets; with them, species, team-mates,
+    items, moves, spreads and Tera types are drawn as often as people use them. The simulator judges every team.
+
+    Args:
+        out: the file to write, in Showdown's text form
+        format: a format of `pvp-ml game show vgc`
+        count: how many teams
+        usage: a "moveset" file of usage statistics, plain or gzipped
+        seed: the same seed gives the same teams
+    """
+    from pvp_ml.games.vgc.teams import generate_teams
+
+    if count < 1:
+        raise UserError(f"--count is {count}", "at least 1")
+    console = Console(highlight=False, soft_wrap=True, stderr=True)
+    with console.status(f"inventing {count} teams"):
+        made = generate_teams(format, count, seed, usage)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text("\n".join(f"=== {name} ===\n{text.strip()}\n" for name, text in made.items()), "utf-8")
+    Console(highlight=False, soft_wrap=True).print(f"{len(made)} teams in {out}", markup=False)
+
+
 def _prepare(names: tuple[str, ...], format: str) -> dict[str, Prepared]:
     from pvp_ml.games.vgc.formats import find_format
     from pvp_ml.games.vgc.teams import prepare, read_teams

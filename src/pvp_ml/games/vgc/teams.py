@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.vgc.formats import FORMATS, find_format
 from pvp_ml.games.vgc.node.install import Installation, find
+from pvp_ml.games.vgc.usage import read_usage
 
 FOLDER = Path(__file__).parent / "teams"
 MAX_FILE_BYTES = 16 << 20
 MAX_TEAMS = 20_000
+GENERATED_AT_ONCE = 250
 TEAM_FILES = (".txt", ".paste", ".packed")
 _HEADER = re.compile(r"^=== (\S+) ===$", re.MULTILINE)
 _TITLE = re.compile(r"^=== *(?:\[[^\]]*\] *)?(.+?) *===[ \t]*$", re.MULTILINE)
@@ -63,10 +66,15 @@ def shipped() -> dict[str, dict[str, str]]:
 
 
 def read_teams(name: str, format: str) -> dict[str, str]:
-    """Name → text of a shipped team, of all teams in a file, or of all files in a folder (and its folders)."""
+    """Name → text of a shipped team, of all teams in a file, or of all files in a folder (and its folders).
+
+    A team that is given as text instead of a name is called after its content.
+    """
     known = shipped()[format]
     if name in known:
         return {name: known[name]}
+    if is_text(name):
+        return {f"own-{hashlib.sha256(name.encode()).hexdigest()[:8]}": name}
     path = Path(name)
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.suffix in TEAM_FILES and file.is_file())
@@ -86,6 +94,22 @@ def read_teams(name: str, format: str) -> dict[str, str]:
             f"give a file in Showdown's text or packed form, a folder of them, or one of: {', '.join(known)}",
         )
     return split_teams(_read(path), path.stem)
+
+
+def is_text(name: str) -> bool:
+    """Whether it is a whole team in Showdown's text or packed form, not a name or a path."""
+    return "\n" in name or bool(_PACKED.match(name))
+
+
+def by_format(names: tuple[str, ...], format: str) -> dict[str, tuple[str, ...]]:
+    """Names of teams by the format they are for: `FORMAT=FILE` names one, all others belong to `format`."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        other, given, file = name.partition("=")
+        names_one = given and not is_text(name) and not Path(name).exists()
+        here, file = (find_format(other).id, file) if names_one else (format, name)
+        found[here] = (*found.get(here, ()), file)
+    return found
 
 
 def split_teams(text: str, label: str) -> dict[str, str]:
@@ -118,7 +142,7 @@ def prepare(texts: dict[str, str], format: str, installation: Installation | Non
     if not texts:
         return {}
     format = find_format(format).id
-    answer = json.loads((installation or find()).run("validate.js", {format: texts}))[format]
+    answer = json.loads((installation or find()).run("teams/validate.js", {format: texts}))[format]
     return {
         name: Prepared(
             found["packed"], tuple(found["problems"]), tuple(found["completed"]), found["text"], tuple(found["species"])
@@ -143,6 +167,45 @@ def prepare_legal(texts: dict[str, str], format: str, installation: Installation
     return legal
 
 
+@lru_cache(64)
+def judged(text: str, format: str) -> Prepared:
+    """One team, remembered: a page asks before a match and the match asks again."""
+    return prepare({"own": text}, format)["own"]
+
+
+def _own(text: str, format: str) -> str:
+    """The packed form of a team that was handed over as text."""
+    team = judged(text, format)
+    if team.problems:
+        raise TeamError(f"the team is not legal in {format}: {' '.join(team.problems)}", "correct it")
+    return team.packed
+
+
+def generate_teams(format: str, count: int, seed: int = 0, usage: Path | None = None) -> dict[str, str]:
+    """Name → text of invented teams that the format allows; fewer than `count` where its rules leave too little."""
+    statistics = read_usage(usage) if usage else None
+    installation, found = find(), find_format(format).id
+    made: dict[str, str] = {}
+    for first in range(0, count, GENERATED_AT_ONCE):
+        order = {
+            "format": found,
+            "count": min(GENERATED_AT_ONCE, count - first),
+            "seed": seed + first,
+            "usage": statistics,
+        }
+        for team in json.loads(installation.run("teams/generate.js", order)):
+            made[f"generated-{hashlib.sha256(team['packed'].encode()).hexdigest()[:12]}"] = team["text"]
+    if not made:
+        raise TeamError(f"no team could be invented for {format}", "give usage statistics of it (--usage)")
+    return made
+
+
+def is_held_out(species: tuple[str, ...], share: float) -> bool:
+    """Whether a team of these Pokémon, in any order, belongs to the part that is kept back from training."""
+    word = hashlib.sha256("/".join(sorted(species)).encode()).digest()[:8]
+    return int.from_bytes(word, "big") < share * 2.0**64
+
+
 def load_teams(names: tuple[str, ...], format: str, installation: Installation | None = None) -> dict[str, str]:
     """Name → text or packed form of the named teams, ready to play; all shipped ones when none is named.
 
@@ -154,6 +217,8 @@ def load_teams(names: tuple[str, ...], format: str, installation: Installation |
         texts = read_teams(name, format)
         if name in known:
             ready.update(texts)
+        elif is_text(name):
+            ready.update({team: _own(text, format) for team, text in texts.items()})
         else:
             legal = prepare_legal(texts, format, installation)
             ready.update({team: found.packed for team, found in legal.items()})

@@ -1,14 +1,18 @@
 """The compiled half of `sampling`: plain loops over rows, heads and columns."""
 
+from functools import partial
+
 import numpy as np
 
 from pvp_ml.compiled.kernel_set import CORE
 from pvp_ml.compiled.kernels import mix
 
 ALL, ANY, NONE = 0, 1, 2
+inlined = partial(CORE.kernel, forceinline=True)
+"""A call with a dozen arrays costs more than the few columns that it looks at."""
 
 
-@CORE.kernel
+@inlined
 def rules_hold(a, rule_start, rule_kind, pick_start, pick_column, picked):
     """Whether every rule of column a holds for the columns marked in `picked` [A]."""
     for r in range(rule_start[a], rule_start[a + 1]):
@@ -24,7 +28,7 @@ def rules_hold(a, rule_start, rule_kind, pick_start, pick_column, picked):
     return True
 
 
-@CORE.kernel
+@inlined
 def mark_legal(b, h, offset, fallback, rule_start, rule_kind, pick_start, pick_column, mask, picked, legal):
     """Write the legal columns of head h into row b of `legal` [B,A]; returns how many there are."""
     count = 0

@@ -50,6 +50,10 @@ class HeadLayout:
         padding = rows.new_zeros(1, *rows.shape[1:])
         return torch.cat([rows, padding])[self.columns]
 
+    def pad_columns(self, logits: Tensor) -> Tensor:
+        """[B,A] → [B,H·X], zero where padded."""
+        return torch.cat([logits, logits.new_zeros(logits.shape[0], 1)], dim=1)[:, self.columns]
+
     def pad_legal(self, legal: Tensor) -> Tensor:
         """[B,A] bool → [B,H,X] bool, False where padded."""
         padding = legal.new_zeros(len(legal), 1)

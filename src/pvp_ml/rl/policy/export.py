@@ -55,10 +55,11 @@ class DecidingModule(nn.Module):
     def forward(self, obs: Tensor, mask: Tensor, noise: Tensor, memory: Tensor | None = None) -> tuple[Tensor, ...]:
         """Head after head: logits given the picks so far, what is legal given them, the best of logit + noise."""
         net, p = self._net, self._weights
-        features = net.features(p, net.inputs(p, obs, self._scaling), memory)
+        x = net.inputs(p, obs, self._scaling)
+        features = net.features(p, x, memory)
         plain = None
         if self.network.heads != "mlp":
-            plain = nn.functional.linear(features, p["head/weight"], p["head/bias"])
+            plain = net.plain_logits(p, x, features)
         picks = torch.zeros_like(noise)
         actions, total = [], torch.zeros_like(noise[:, 0])
         for h in range(len(self.interface.heads)):

@@ -23,7 +23,7 @@ from pvp_ml.rl.policy.torch_network import Network, Scaling, scaling
 from pvp_ml.spec import Interface
 
 
-class Evaluation(NamedTuple):
+class PolicyOutput(NamedTuple):
     """What learning needs to know of taken actions."""
 
     log_prob: Tensor  # [B]
@@ -53,7 +53,7 @@ class Policy(nn.Module):
         self.flat = torch.zeros(self.size) if flat is None else flat
         self.normalizer: dict[str, Array] = empty_normalizer(network, interface)
         self.layout = HeadLayout.of(interface.head_sizes, self.flat.device)
-        self._views = self._bind(self.flat)
+        self._views = self.views(self.flat)
         for name, view in self._views.items():
             self.register_parameter(name, nn.Parameter(view))
         self.net = Network(network, interface, self.layout)
@@ -64,7 +64,8 @@ class Policy(nn.Module):
         """Where the weights are."""
         return self.flat.device
 
-    def _bind(self, flat: Tensor) -> dict[str, Tensor]:
+    def views(self, flat: Tensor) -> dict[str, Tensor]:
+        """Name → its part of a vector [size] that is laid out as the weights."""
         views, start = {}, 0
         for name, shape in self.shapes.items():
             size = int(np.prod(shape))
@@ -84,7 +85,7 @@ class Policy(nn.Module):
 
     def bind_gradients(self, flat: Tensor) -> None:
         """Let backward passes accumulate into `flat` [size]."""
-        for parameter, view in zip(self.parameters(), self._bind(flat).values(), strict=True):
+        for parameter, view in zip(self.parameters(), self.views(flat).values(), strict=True):
             parameter.grad = view
 
     def tensors(self) -> dict[str, FloatArray]:
@@ -103,7 +104,7 @@ class Policy(nn.Module):
         actions: Tensor,
         memory: Tensor | Sequences | None = None,
         with_log_probs: bool = False,
-    ) -> Evaluation:
+    ) -> PolicyOutput:
         """Log-probability, entropies and value of actions [B,H] taken at obs [B,N] out of legal [B,A]."""
         parameters = dict(self.named_parameters(recurse=False))
         scale = self._scaling(self.normalizer)
@@ -114,13 +115,13 @@ class Policy(nn.Module):
         ).float()  # of float32 nothing, of bfloat16 all
         win = self.net.win_logit(parameters, features.detach()).float() if self.network.win_head else None
         if self.network.heads != "mlp" and self.device.type == "cpu" and not with_log_probs:
-            logits = self.net.plain_logits(parameters, features).float()
+            logits = self.net.plain_logits(parameters, x, features).float()
             log_prob, entropy = fused_heads(logits, parameters.get("table"), legal, actions, self._offset)
-            return Evaluation(log_prob, entropy, value, None, win)
+            return PolicyOutput(log_prob, entropy, value, None, win)
         picks = self.layout.one_hot(actions)
-        logits = self.net.logits(parameters, features, picks, scale).float()
+        logits = self.net.logits(parameters, x, features, picks, scale).float()
         log_probs = masked_log_probs(logits, self.layout.pad_legal(legal))
-        return Evaluation(joint_log_prob(log_probs, actions), head_entropies(log_probs), value, log_probs, win)
+        return PolicyOutput(joint_log_prob(log_probs, actions), head_entropies(log_probs), value, log_probs, win)
 
     def win_logits(self, obs: Tensor, memory: Tensor | None = None) -> Tensor:
         """[B] log-odds of winning at obs [B,N] with the memory [B,G] before it."""
@@ -141,10 +142,11 @@ class Policy(nn.Module):
     ) -> Tensor:
         """[B,H,X] log-probabilities that an anchor gives to the same choices; it starts from the policy's memory."""
         with torch.no_grad():
-            parameters = self._bind(anchor.flat)
+            parameters = self.views(anchor.flat)
             scale = self._scaling(anchor.normalizer)
-            features = self.net.features(parameters, self.net.inputs(parameters, obs, scale), memory)
-            logits = self.net.logits(parameters, features, self.layout.one_hot(actions), scale).float()
+            x = self.net.inputs(parameters, obs, scale)
+            features = self.net.features(parameters, x, memory)
+            logits = self.net.logits(parameters, x, features, self.layout.one_hot(actions), scale).float()
             return masked_log_probs(logits, self.layout.pad_legal(legal))
 
 
@@ -152,6 +154,8 @@ def _gain(name: str, network: NetworkConfig) -> float:
     if name.startswith("value/"):
         return 1.0
     last_head_layer = f"/{len(network.head_layers)}/weight"
+    if name.startswith("pointer/") and name.endswith("/role/weight"):
+        return 0.01
     if name == "head/weight" or (name.startswith("head/") and name.endswith(last_head_layer)) or name == "win/weight":
         return 0.01
     return math.sqrt(2.0)

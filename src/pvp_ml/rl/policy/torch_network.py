@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from pvp_ml.model.actor import Array, inverse_deviation
 from pvp_ml.model.network_config import BlockLayout, NetworkConfig, block_layouts, columns, encoder_name, is_plain
+from pvp_ml.model.pointers import Pointer, pointers
 from pvp_ml.rl.policy.actions import HeadLayout
 from pvp_ml.rl.policy.sequences import Sequences, run_memory
 from pvp_ml.spec import Interface
@@ -61,6 +62,10 @@ class Network:
         self.layout = layout
         self._blocks = block_layouts(network, interface)
         self._is_plain = is_plain(network, interface)
+        self._pointers = tuple(
+            (pointer, torch.as_tensor(pointer.places, device=layout.later.device))
+            for pointer in pointers(network, interface)
+        )
 
     def inputs(self, p: Parameters, obs: Tensor, scaling: Scaling) -> Tensor:
         """Stacked observation [B,N] → what the trunks read: normalised, clipped, ids embedded, blocks encoded."""
@@ -80,21 +85,35 @@ class Network:
             memory = features.new_zeros(features.shape[0], self.network.memory)
         return torch.gru_cell(features, memory, *weights)
 
-    def logits(self, p: Parameters, features: Tensor, picks: Tensor, scaling: Scaling) -> Tensor:
+    def logits(self, p: Parameters, x: Tensor, features: Tensor, picks: Tensor, scaling: Scaling) -> Tensor:
         """[B,H,X] padded logits given the picks [B,A] that each head's predecessors made."""
         if self.network.heads == "mlp":
             return self._head_mlps(p, features, picks, scaling)
-        logits = functional.linear(
-            features, self.layout.pad_rows(p["head/weight"]), self.layout.pad_rows(p["head/bias"])
-        )
+        if self._pointers:
+            logits = self.layout.pad_columns(self.plain_logits(p, x, features))
+        else:
+            weight, bias = self.layout.pad_rows(p["head/weight"]), self.layout.pad_rows(p["head/bias"])
+            logits = functional.linear(features, weight, bias)
         if self.network.heads == "table":
             table = p["table"] * self.layout.later
             logits = logits + picks @ self.layout.pad_rows(table.T).T
         return logits.view(-1, self.layout.heads, self.layout.width)
 
-    def plain_logits(self, p: Parameters, features: Tensor) -> Tensor:
-        """[B,A] logits before any picks, for heads that are one linear layer."""
-        return functional.linear(features, p["head/weight"], p["head/bias"])
+    def plain_logits(self, p: Parameters, x: Tensor, features: Tensor) -> Tensor:
+        """[B,A] logits before any picks, for heads that are one linear layer; x is what the trunk reads."""
+        logits = functional.linear(features, p["head/weight"], p["head/bias"])
+        for pointer, places in self._pointers:
+            said = self._point(p, pointer, x, features) @ places
+            logits = logits + functional.pad(said, (pointer.columns.start, logits.shape[1] - pointer.columns.stop))
+        return logits
+
+    def _point(self, p: Parameters, pointer: Pointer, x: Tensor, features: Tensor) -> Tensor:
+        """[B, rows · roles]: what each row that a head points at says in each role."""
+        count, width = pointer.high - pointer.low, self.network.encoder[-1]
+        rows = x[:, pointer.start : pointer.start + count * width].reshape(x.shape[0], count, width)
+        context = functional.linear(features, p[f"{pointer.context}/weight"])
+        hidden = self._activate(self._linear(p, pointer.row, rows) + context[:, None])
+        return functional.linear(hidden, p[f"{pointer.role}/weight"]).flatten(1)
 
     def value(self, p: Parameters, x: Tensor, features: Tensor, privileged: Tensor | None, scaling: Scaling) -> Tensor:
         """[B] value in units of normalised reward."""

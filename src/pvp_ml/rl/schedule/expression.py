@@ -1,4 +1,4 @@
-"""Arithmetic that a preset may contain: checked and limited here, evaluated by simpleeval over numbers or arrays.
+"""Arithmetic that a preset may contain: checked and limited here, then evaluated over numbers or arrays.
 
 An expression can read the names it is given and call the functions listed below; nothing else. Everything is computed
 in float64 and element by element, so that the same expression serves one number and an array of many matches.
@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import simpleeval
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
@@ -135,7 +134,7 @@ class Expression:
         if self.draws and rng is None:
             raise ExpressionError(f"expression '{self.text}' draws random numbers, which are not available here")
         with np.errstate(all="ignore"):
-            value = _Evaluator({name: np.float64(names[name]) for name in self.names}, rng).eval(self.text, self._tree)
+            value = _value(self._tree, {name: np.float64(names[name]) for name in self.names}, _functions(rng))
         return np.asarray(value, np.float64) if np.ndim(value) else float(value)
 
     @classmethod
@@ -154,37 +153,41 @@ def _from_config(value: object) -> Expression:
     return Expression(str(value))
 
 
-class _Evaluator(simpleeval.SimpleEval):  # type: ignore[misc]
-    """simpleeval restricted to the shapes above, with element-wise choices."""
+def _functions(rng: np.random.Generator | None) -> Mapping[str, Callable[..., Any]]:
+    if rng is None:
+        return _FUNCTIONS
+    draws = {"random": lambda: np.float64(rng.random()), "normal": lambda *a: np.float64(rng.normal(*a))}
+    return _FUNCTIONS | draws
 
-    def __init__(self, names: Mapping[str, Any], rng: np.random.Generator | None) -> None:
-        draws: dict[str, Callable[..., Any]] = {}
-        if rng is not None:
-            draws = {"random": lambda: np.float64(rng.random()), "normal": lambda *a: np.float64(rng.normal(*a))}
-        super().__init__(operators={**_BINARY, **_UNARY}, functions={**_FUNCTIONS, **draws}, names=dict(names))
-        self.nodes = {
-            ast.Name: self._eval_name,
-            ast.UnaryOp: self._eval_unaryop,
-            ast.BinOp: self._eval_binop,
-            ast.Call: self._eval_call,
-            ast.Constant: lambda node: np.float64(node.value),
-            ast.BoolOp: self._all_or_any,
-            ast.Compare: self._chain,
-            ast.IfExp: self._choose,
-        }
 
-    def _all_or_any(self, node: ast.BoolOp) -> Any:
-        join = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
-        return reduce(join, [self._eval(value) for value in node.values])
+def _value(node: ast.AST, names: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> Any:
+    """The value of a checked tree, element by element."""
 
-    def _chain(self, node: ast.Compare) -> Any:
-        values = [self._eval(value) for value in (node.left, *node.comparators)]
-        pairs = zip(node.ops, values, values[1:], strict=False)
-        return reduce(np.logical_and, [_BINARY[type(op)](left, right) for op, left, right in pairs])
+    def walk(part: ast.AST) -> Any:
+        return _value(part, names, functions)
 
-    def _choose(self, node: ast.IfExp) -> Any:
-        test, body, otherwise = (self._eval(part) for part in (node.test, node.body, node.orelse))
-        return np.where(test, body, otherwise)[()]
+    match node:
+        case ast.Name():
+            return names[node.id]
+        case ast.Constant():
+            return np.float64(node.value)  # type: ignore[arg-type]  # checked to be a number
+        case ast.UnaryOp():
+            return _UNARY[type(node.op)](walk(node.operand))
+        case ast.BinOp():
+            return _BINARY[type(node.op)](walk(node.left), walk(node.right))
+        case ast.Call(func=ast.Name() as function):
+            return functions[function.id](*[walk(argument) for argument in node.args])
+        case ast.BoolOp():
+            join = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
+            return reduce(join, [walk(value) for value in node.values])
+        case ast.Compare():
+            values = [walk(value) for value in (node.left, *node.comparators)]
+            pairs = zip(node.ops, values, values[1:], strict=False)
+            return reduce(np.logical_and, [_BINARY[type(op)](left, right) for op, left, right in pairs])
+        case ast.IfExp():
+            return np.where(walk(node.test), walk(node.body), walk(node.orelse))[()]
+        case _:
+            raise AssertionError(f"{type(node).__name__} passed the check")
 
 
 def _check(text: str) -> None:

@@ -1,1 +1,1 @@
-"""What a run is told: presets, flags and the typed configuration they become."""
+"""What a run is asked to do: presets, flags and the typed configuration they become."""

@@ -135,7 +135,7 @@ def _load(path: Path, working_directory: Path, above: tuple[Path, ...]) -> Layer
 
 
 def _parents(data: Mapping[str, Any], source: str) -> list[str]:
-    """`extends:` (or the ancestor's `import:`) as a list of names."""
+    """`extends:` (or the original's `import:`) as a list of names."""
     both = [data[key] for key in ("extends", "import") if data.get(key) is not None]
     names = [name for value in both for name in (value if isinstance(value, list) else [value])]
     for name in names:

@@ -13,6 +13,7 @@ import yaml
 from pydantic import Field, ValidationError, create_model, field_validator
 
 from pvp_ml.compat.options import joined_words, old_options, translated
+from pvp_ml.data_files import RUNS
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.registry import GameConfig, GameType
@@ -78,7 +79,8 @@ class RunSection(Section):
 
     name: str = Field("", description="folder under `directory`; empty = the preset's name, or the game's")
     description: str = Field("", description="free text that is kept with the run")
-    directory: str = Field("experiments", description="where runs are kept")
+    preset: str = Field("", description="what the run began with; filled in by itself")
+    directory: str = Field(RUNS, description="where runs are kept")
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="everything random follows from it")
     total_steps: Count = Field(1_000_000, description="environment steps of all matches; 0 = until stopped")
     max_seconds: Annotated[float, Field(ge=0)] = Field(0.0, description="training time after which it stops; 0 = none")
@@ -140,7 +142,7 @@ class PhaseConfig(Section):
 
     name: str = Field(description="label in logs and milestones")
     promote: Expression | None = Field(
-        None, description="go on to the next phase once this is true; metric names with _ for /, and `phase_steps`"
+        None, description="move to the next phase once this is true; metric names with _ for /, and `phase_steps`"
     )
     min_steps: Count = Field(0, description="steps that the phase lasts at least")
     settings: dict[str, Any] = Field(
@@ -241,14 +243,16 @@ def load_config(preset: str, flags: Sequence[str], working_directory: Path) -> C
     if given.section("run").get("name") == "":
         raise UserError("run name '' is not usable", "leave --name out, or give one")
     config = read_config(_merged(given.renamed(aliases), layer.renamed(aliases), game))
-    if config.run.name:
-        return config
-    name = _run_name(PurePath(preset)) if preset else game.name
-    return config.model_copy(update={"run": config.run.model_copy(update={"name": name})})
+    name = config.run.name or (_run_name(PurePath(preset)) if preset else game.name)
+    known = {
+        "name": name,
+        "preset": layer.section("run").get("preset", preset),
+    }  # a saved config says what it began with
+    return config.model_copy(update={"run": config.run.model_copy(update=known)})
 
 
 def _merged(flags: Layer, preset: Layer, game: GameType) -> Layer:
-    """Flags over the preset; options of the ancestors and `auto` become what they mean."""
+    """Flags over the preset; options of the earlier trainers and `auto` become what they mean."""
     require_flags(preset)
     whole = flags.over(preset)
 
@@ -277,7 +281,7 @@ def _merged(flags: Layer, preset: Layer, game: GameType) -> Layer:
 
 
 def read_config(layer: Layer) -> Config:
-    """A layer as a checked configuration. The ancestor's flat form (`learning-rate: 3e-4`) is read too."""
+    """A layer as a checked configuration. The original's flat form (`learning-rate: 3e-4`) is read too."""
     layer = layer.renamed(WELL_KNOWN)
     env = layer.data.get("env")
     name = env.get("name") if isinstance(env, dict) else None

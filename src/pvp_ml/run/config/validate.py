@@ -52,11 +52,12 @@ def explain(error: ValidationError, model: type[BaseModel], layer: Layer, prefix
     """One line about the first mistake; says how many more there are."""
     details = error.errors(include_url=False)
     first = min(details, key=lambda d: d["type"] != "extra_forbidden")
-    path = _key_path(first["loc"])
+    is_unknown = first["type"] == "extra_forbidden"  # then the last part is the user's key, however odd
+    path = (*_key_path(first["loc"][:-1]), str(first["loc"][-1])) if is_unknown else _key_path(first["loc"])
     where, key = layer.source((*prefix, *path)), ".".join((*prefix, *path))
     more = f" (and {len(details) - 1} more)" if len(details) > 1 else ""
     cause = first.get("ctx", {}).get("error")
-    if first["type"] == "extra_forbidden":
+    if is_unknown:
         return UserError(f"{where}: there is no setting '{key}'{more}", suggest(model, path))
     if first["type"] == "missing":
         return UserError(f"'{key}' is not set{more}", f"add it to the preset, or give --{key.replace('_', '-')}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,16 @@ from pvp_ml.model.actor import Array
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.rl.trainee import Trainee
 from pvp_ml.run.learning import Learning
+from pvp_ml.selfplay.plans import members_in
 
+PROGRESS = "progress.json"
+MATCHES = "matches.bin"
 CLOCK = "clock.json"
 """The only file that depends on how fast the machine was."""
 
 
 @contextlib.contextmanager
-def believing(path: Path) -> Iterator[None]:
+def checking(path: Path) -> Iterator[None]:
     """Read from a checkpoint whose hashes are right but whose content may not be: whoever changed it sealed it anew."""
     try:
         yield
@@ -35,38 +39,58 @@ def believing(path: Path) -> Iterator[None]:
             msgspec.MsgspecError) as error:  # fmt: skip
         raise UserError(
             f"checkpoint '{path.name}' does not hold what it must: {type(error).__name__} {error}"[:300],
-            "it was changed or made by another version; go on from another one with --resume",
+            "it was changed or made by another version; resume from another one with --resume",
         ) from error
 
 
-def pack(learning: Learning, progress: Progress, seconds: float, extra: Mapping[str, Any]) -> dict[str, bytes]:
-    """File name → bytes. `extra` is JSON that the caller wants back (league, phase)."""
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What a run's metrics and conditions look back on: the last matches, and the last value of every metric."""
+
+    matches: Mapping[str, Any] = field(default_factory=dict)  # `MatchMetrics.state()`
+    last: Mapping[str, float] = field(default_factory=dict)
+
+
+def pack(
+    learning: Learning, progress: Progress, seconds: float, extra: Mapping[str, Any], members: set[str], window: Window
+) -> dict[str, bytes]:
+    """File name → bytes. `extra` is JSON that the caller wants back (league, phase); `members`: of the league."""
     files: dict[str, bytes] = {}
     for i, (name, trainee) in enumerate(learning.trainees.items()):
         files |= _pack_trainee(_prefix(name), trainee, learning.shards.memories[i].anchors["magnet"].flat.numpy(),
                                learning.shards.memories[i].anchors["magnet"].normalizer)  # fmt: skip
-    for rank, state in enumerate(learning.shards.states()):
+    states = learning.shards.states()
+    for rank, state in enumerate(states):
         files[f"shard-{rank}.bin"] = encode(state)
+    playing = members_in(plan.lineup for state in states for plan in state.get("plans", ()))
     facts = {
         "steps": progress.steps,
         "rollouts": progress.rollouts,
         "shards": learning.shards.count,
+        "members": sorted(members | playing),
         "extra": dict(extra),
     }
-    files["progress.json"] = json.dumps(facts, sort_keys=True, indent=1).encode()
-    files[CLOCK] = json.dumps({"seconds": seconds}).encode()
+    files[MATCHES] = encode(dict(window.matches))
+    files[PROGRESS] = json.dumps(facts, sort_keys=True, indent=1).encode()
+    files[CLOCK] = json.dumps({"seconds": seconds, "last": dict(window.last)}).encode()
     return files
+
+
+def read_window(files: Mapping[str, bytes]) -> Window:
+    """The window that `pack` was given; an empty one from older checkpoints."""
+    last = {str(name): float(value) for name, value in json.loads(files[CLOCK]).get("last", {}).items()}
+    return Window(decode(files[MATCHES]) if MATCHES in files else {}, last)
 
 
 def read_extra(files: Mapping[str, bytes]) -> dict[str, Any]:
     """The JSON that the caller of `pack` added."""
-    extra: dict[str, Any] = json.loads(files["progress.json"])["extra"]
+    extra: dict[str, Any] = json.loads(files[PROGRESS])["extra"]
     return extra
 
 
 def unpack(learning: Learning, files: Mapping[str, bytes], with_matches: bool = True) -> tuple[Progress, float]:
     """Continue from a checkpoint's files; returns progress and seconds trained so far."""
-    facts = json.loads(files["progress.json"])
+    facts = json.loads(files[PROGRESS])
     for i, (name, trainee) in enumerate(learning.trainees.items()):
         if f"{_prefix(name)}policy.safetensors" in files:
             _unpack_trainee(_prefix(name), trainee, files)

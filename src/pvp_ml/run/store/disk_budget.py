@@ -1,4 +1,4 @@
-"""Room on the disk: what a run is going to need, told before it starts, and the limit that it keeps."""
+"""Room on the disk: what a run is going to need, estimated before it starts, and the limit that it keeps."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Need:
     def text(self) -> str:
         """For people."""
         parts = ("checkpoints", "milestones", "members", "metrics")
-        told = ", ".join(f"{name} {size_text(getattr(self, name))}" for name in parts if getattr(self, name))
-        return f"{size_text(self.total)} ({told})"
+        sizes = ", ".join(f"{name} {size_text(getattr(self, name))}" for name in parts if getattr(self, name))
+        return f"{size_text(self.total)} ({sizes})"
 
 
 def estimate(config: Config, spec: GameSpec) -> Need:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Literal
 
+from pvp_ml import data_files
 from pvp_ml.errors import UserError
 from pvp_ml.model.bundle import read_bundle
 from pvp_ml.model.onnx import onnx_program
@@ -23,11 +23,8 @@ def export_model(source: Path, out: Path, kind: Format) -> int:
         from pvp_ml.rl.policy.export import DecidingModule, torch_program
 
         data = torch_program(DecidingModule(*parts))
-    aside = out.with_name(f"{out.name}.tmp-{os.getpid()}")
     try:
-        aside.write_bytes(data)
-        aside.replace(out)
+        data_files.replace_file(out, data)
     except OSError as error:
-        aside.unlink(missing_ok=True)
         raise UserError(f"cannot write '{out}': {error.strerror}", "choose a writable folder") from error
     return len(data)

@@ -104,11 +104,11 @@ def _open(path: Path) -> int:
     except OSError as error:
         what = "is a link" if path.is_symlink() else "is not a plain file" if path.is_dir() else str(error.strerror)
         raise UserError(f"lock '{path}' {what}", "look at who put it there, and delete it") from error
-    told = os.fstat(file)
-    if stat.S_ISREG(told.st_mode) and told.st_nlink == 1:
+    status = os.fstat(file)
+    if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
         return file
     os.close(file)
-    what = "is a link: its file has another name" if stat.S_ISREG(told.st_mode) else "is not a plain file"
+    what = "is a link: its file has another name" if stat.S_ISREG(status.st_mode) else "is not a plain file"
     raise UserError(f"lock '{path}' {what}", "look at who put it there, and delete it")
 
 

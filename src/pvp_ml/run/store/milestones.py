@@ -48,7 +48,7 @@ def pick_milestone(store: RunStore, ask: Callable[[str], str], tell: Callable[[s
     """Let a person choose by number; returns the label."""
     labels = store.milestone_names()
     if not labels:
-        raise UserError(f"run '{store.path.name}' has no milestones", "set --milestone-every, or go on without one")
+        raise UserError(f"run '{store.path.name}' has no milestones", "set --milestone-every, or resume without one")
     for number, label in enumerate(labels, 1):
         tell(visible(f"{number:3d}  {label:32s} {_described(store, label)}"))
     for _ in range(TRIES):

@@ -74,7 +74,7 @@ def _check_name(what: str, name: str) -> str:
 class RunStore:
     """The folder of one run. Hold `lock()` while training: there is one writer at a time.
 
-    keep: how many checkpoints stay (at least 2, so that a rotten newest one has a predecessor).
+    keep: how many checkpoints stay (at least 2, so that a corrupt newest one has a predecessor).
     """
 
     def __init__(self, experiments: Path, name: str, keep: int = 3, disk: Disk | None = None) -> None:
@@ -138,7 +138,7 @@ class RunStore:
         return final
 
     def try_save(self, step: int, files: Mapping[str, bytes], spec_digest: str = "") -> Path | None:
-        """Like `save`, but a failure is a warning, so that training goes on; the third in a row raises SaveError."""
+        """Like `save`, but a failure is a warning, so that training continues; the third in a row raises SaveError."""
         with self.tolerating("checkpoint"):
             return self.save(step, files, spec_digest)
         return None
@@ -205,6 +205,10 @@ class RunStore:
                 f"cannot write milestone '{label}': {error.strerror or error}", "free disk space"
             ) from error
         return target
+
+    def kept(self) -> list[Path]:
+        """The folders of all checkpoints and milestones."""
+        return [*(path for *_, path in self._folders()), *(self.milestones / name for name in self.milestone_names())]
 
     def is_kept(self, checkpoint: Path) -> bool:
         """Whether a milestone holds exactly what this checkpoint folder holds."""

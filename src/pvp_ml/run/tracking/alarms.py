@@ -67,7 +67,7 @@ class Alarms:
             if free is not None and free < LOW_MEMORY_BYTES:
                 self._say(
                     "memory",
-                    f"only {size_text(free)} of memory are free: stop (it saves) and go on with fewer --num-envs or "
+                    f"only {size_text(free)} of memory are free: stop (it saves) and resume with fewer --num-envs or "
                     "--n-steps, or --run.shards 1",
                 )
 

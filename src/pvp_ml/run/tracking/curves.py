@@ -1,4 +1,4 @@
-"""Learning curves of several runs: aligned, summarised by the interquartile mean with a bootstrap band."""
+"""Learning curves of several runs: aligned, and summarised as far as the number of seeds allows."""
 
 from __future__ import annotations
 
@@ -16,17 +16,31 @@ from pvp_ml.run.tracking.tracker import read_metrics
 FloatArray = npt.NDArray[np.float64]
 POINTS = 100
 RESAMPLES = 1000
+FEW = 5
+"""Below so many seeds a bootstrap band is too narrow to be honest: the range is shown instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class CurveBand:
-    """Interquartile mean over runs and its 95 % bootstrap interval, at each number of steps."""
+    """Runs of one group on a common axis of steps: interquartile mean, and a band around it."""
 
-    steps: FloatArray
-    middle: FloatArray
-    low: FloatArray
-    high: FloatArray
-    runs: int
+    steps: FloatArray  # [N]
+    middle: FloatArray  # [N]
+    low: FloatArray  # [N]
+    high: FloatArray  # [N]
+    seeds: FloatArray  # [R,N] each run's own curve
+
+    @property
+    def runs(self) -> int:
+        """How many seeds."""
+        return len(self.seeds)
+
+    @property
+    def meaning(self) -> str:
+        """What `low` and `high` are."""
+        if self.runs == 1:
+            return "1 seed: no band"
+        return f"{self.runs} seeds: range" if self.runs < FEW else f"{self.runs} seeds: 95 % bootstrap band"
 
 
 def group_name(run: str) -> str:
@@ -47,10 +61,12 @@ def band(curves: Sequence[tuple[FloatArray, FloatArray]], rng: np.random.Generat
     start = max(steps[0] for steps, _ in curves)
     axis = np.linspace(start, max(start, min(steps[-1] for steps, _ in curves)), POINTS)
     values = np.stack([np.interp(axis, steps, numbers) for steps, numbers in curves])
+    if len(values) < FEW:
+        return CurveBand(axis, interquartile_mean(values), values.min(axis=0), values.max(axis=0), values)
     picks = rng.integers(0, len(values), (RESAMPLES, len(values)))
     samples = np.stack([interquartile_mean(values[pick]) for pick in picks])
     low, high = np.quantile(samples, [0.025, 0.975], axis=0)
-    return CurveBand(axis, interquartile_mean(values), low, high, len(values))
+    return CurveBand(axis, interquartile_mean(values), low, high, values)
 
 
 def interquartile_mean(values: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """`--debug actions,rewards,resets,learning,checkpoints`: after every rollout, what happened in detail.
 
 Lines go to the log. They describe the first shard, which holds its share of all matches. What a checkpoint is made of
-is told by the store itself.
+is logged by the store itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 MOST = 8
 """Choices or terms that one line names."""
 
-MATCHES_TOLD = 3
+MATCHES_TOPICS = 3
 
 
 class Teller:
@@ -43,8 +43,8 @@ class Teller:
         for topic in self._topics:
             if topic == "learning":
                 log.info("learning: %s", learning_line(point))
-            elif topic in TOLD and (own := getattr(self._run.learning.shards, "own", None)) is not None:
-                for line in TOLD[topic](own.collector, point):
+            elif topic in TOPICS and (own := getattr(self._run.learning.shards, "own", None)) is not None:
+                for line in TOPICS[topic](own.collector, point):
                     log.info("%s: %s", topic, line)
 
     def close(self) -> None:
@@ -54,8 +54,8 @@ class Teller:
 
 def learning_line(point: Point) -> str:
     """Every number of the update."""
-    told = {name.removeprefix("ppo/"): value for name, value in point.values.items() if name.startswith("ppo/")}
-    return f"rollout {point.rollouts}: " + ", ".join(f"{name} {value:.4g}" for name, value in told.items())
+    values = {name.removeprefix("ppo/"): value for name, value in point.values.items() if name.startswith("ppo/")}
+    return f"rollout {point.rollouts}: " + ", ".join(f"{name} {value:.4g}" for name, value in values.items())
 
 
 def actions(collector: Collector, point: Point) -> Iterator[str]:
@@ -69,36 +69,36 @@ def actions(collector: Collector, point: Point) -> Iterator[str]:
         could = legal[:, start : start + len(head.choices)].mean(axis=0) if len(legal) else share
         start += len(head.choices)
         order = np.argsort(-share)[:MOST]
-        told = ", ".join(f"{head.choices[i]} {share[i]:.1%} (legal {could[i]:.0%})" for i in order if share[i] > 0)
-        yield f"{head.name}: {told or 'no decision'}"
+        shares = ", ".join(f"{head.choices[i]} {share[i]:.1%} (legal {could[i]:.0%})" for i in order if share[i] > 0)
+        yield f"{head.name}: {shares or 'no decision'}"
 
 
 def rewards(collector: Collector, point: Point) -> Iterator[str]:
     """What a step paid, and the terms by what they contributed: value × weight per agent-step, over all seats.
 
-    Between two seats of the same policy gains and losses cancel, so the size of what was paid is told too.
+    Between two seats of the same policy gains and losses cancel, so the size of what was paid is shown too.
     """
     paid = collector.rollout.reward[1:][collector.rollout.played() >= 0]
     size, share = (float(np.abs(paid).mean()), float((paid != 0.0).mean())) if paid.size else (0.0, 0.0)
     weights = dict(zip((term.name for term in collector.spec.rewards), collector.mixer.weights, strict=True))
     parts = {name: point.values.get(f"reward/{name}", 0.0) * float(weight) for name, weight in weights.items()}
     order = sorted((name for name in parts if parts[name]), key=lambda name: -abs(parts[name]))
-    told = ", ".join(f"{name} {parts[name]:+.3g} (weight {weights[name]:g})" for name in order[:MOST])
+    terms = ", ".join(f"{name} {parts[name]:+.3g} (weight {weights[name]:g})" for name in order[:MOST])
     mean = sum(parts.values())
-    yield f"{share:.1%} of steps pay, {size:.3g} per step in size; mean {mean:+.3g}: {told or 'it cancels'}"
+    yield f"{share:.1%} of steps pay, {size:.3g} per step in size; mean {mean:+.3g}: {terms or 'it cancels'}"
 
 
 def resets(collector: Collector, point: Point) -> Iterator[str]:
     """Matches that began in this rollout, and what was odd about what they first showed."""
-    rollout, lanes = collector.rollout, collector.lanes
-    began = np.flatnonzero(lanes.clock < rollout.shape.steps)
-    yield f"{len(began)} of {len(lanes.clock)} matches began in this rollout"
-    for row in began[:MATCHES_TOLD].tolist():
-        plan = lanes.plan(row)
+    rollout, active = collector.rollout, collector.active
+    began = np.flatnonzero(active.clock < rollout.shape.steps)
+    yield f"{len(began)} of {len(active.clock)} matches began in this rollout"
+    for row in began[:MATCHES_TOPICS].tolist():
+        plan = active.plan(row)
         if plan is not None:
             who = " against ".join(dict.fromkeys(_name(occupant) for occupant in plan.lineup))
             yield f"match {plan.serial}: seed {plan.seed}, scenario {plan.scenario}, {who}"
-    first = np.array([rollout.obs[rollout.shape.steps + 1 - lanes.clock[row], row] for row in began])
+    first = np.array([rollout.obs[rollout.shape.steps + 1 - active.clock[row], row] for row in began])
     if first.size:
         flat = first.reshape(-1, first.shape[-1])
         names = [feature.name for feature in collector.spec.interface.features]
@@ -121,7 +121,7 @@ def _name(occupant: Occupant) -> str:
     return type(occupant).__name__
 
 
-TOLD: dict[str, Callable[[Collector, Point], Iterator[str]]] = {
+TOPICS: dict[str, Callable[[Collector, Point], Iterator[str]]] = {
     "actions": actions,
     "rewards": rewards,
     "resets": resets,

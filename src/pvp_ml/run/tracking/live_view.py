@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: a live view on a terminal, a line now and then elsewhere, or nothing."""
+"""What a person sees while a run trains: a live view on a terminal, a line now and then elsewhere, or nothing."""
 
 from __future__ import annotations
 

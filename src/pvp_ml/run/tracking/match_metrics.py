@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -50,13 +51,23 @@ class MatchMetrics:
             metrics["match/tie_rate"] = float(np.mean([o.result[s] == TIE for o, s in seats]))
             folded = np.mean([o.signals[s] for o, s in seats], axis=0)
             metrics |= {f"signal/{k.name}": float(v) for k, v in zip(self._spec.signals, folded, strict=True)}
-            metrics |= {f"figure/{name}": value for name, value in self._told(seats).items()}
+            metrics |= {f"figure/{name}": value for name, value in self._figure_values(seats).items()}
         against = [(o, s) for o, s in seats if len(set(o.plan.lineup)) > 1]
         if against:
             metrics["match/win_rate"] = float(np.mean([_points(o.result[s]) for o, s in against]))
         return metrics
 
-    def _told(self, seats: Sequence[tuple[Outcome, int]]) -> dict[str, float]:
+    def state(self) -> dict[str, Any]:
+        """The window, for a checkpoint: conditions of promotion and early stopping read its means."""
+        return {"recent": list(self._recent), "voids": self._voids}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from `state`; matches of a game with other seats or signals are left out."""
+        shape = (self._spec.seats, len(self._spec.signals))
+        self._recent.extend(o for o in state.get("recent", ()) if np.shape(o.signals) == shape)
+        self._voids = int(state.get("voids", 0))
+
+    def _figure_values(self, seats: Sequence[tuple[Outcome, int]]) -> dict[str, float]:
         sums = FigureSums(self._spec, self._figures, sides=1)
         if self._figures:
             sums.add(0, np.array([o.signals[s] for o, s in seats]), np.array([o.result[s] for o, s in seats]))

@@ -44,8 +44,8 @@ class TensorBoard:
         """Queue one event with every value; a thread of TensorBoard's own writes it."""
         values = [self._summary.Value(tag=name, simple_value=float(value)) for name, value in point.values.items()]
         if self._distributions is not None and "ppo/rows" in point.values:
-            told = self._distributions()
-            values += [self._summary.Value(tag=name, histo=self._counted(array)) for name, array in told.items()]
+            arrays = self._distributions()
+            values += [self._summary.Value(tag=name, histo=self._counted(array)) for name, array in arrays.items()]
         event = self._event(wall_time=time.time(), step=point.steps, summary=self._summary(value=values))
         self._writer.add_event(event)
 

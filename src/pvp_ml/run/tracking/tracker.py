@@ -92,7 +92,7 @@ class Tracker:
     def _failed(self, name: str, error: Exception) -> None:
         self._failures[name] += 1
         if self._failures[name] == 1:
-            log.warning("metrics sink '%s' failed, training goes on: %s: %s", name, type(error).__name__, error)
+            log.warning("metrics sink '%s' failed, training continues: %s: %s", name, type(error).__name__, error)
         if self._failures[name] >= MAX_FAILURES:
             log.warning("metrics sink '%s' is given up after %d failures in a row", name, MAX_FAILURES)
             del self._sinks[name]

@@ -13,7 +13,7 @@ ID_FILE = "wandb-id"
 
 
 class WeightsAndBiases:
-    """One W&B run per run folder: a resumed run goes on with the same curves."""
+    """One W&B run per run folder: a resumed run continues the same curves."""
 
     def __init__(self, project: str, folder: Path, config: dict[str, Any]) -> None:
         try:

@@ -59,7 +59,7 @@ class ActiveMatches:
         self.score: FloatArray = np.zeros(shape, np.float32)
         self._plans: dict[int, MatchPlan] = {}
         self._folds = SignalFolds(spec, matches)
-        self.recall = FrameMemory(matches * spec.seats, spec.obs_size)
+        self.frame_memory = FrameMemory(matches * spec.seats, spec.obs_size)
 
     def plan(self, row: int) -> MatchPlan | None:
         """The plan that this row plays; None when it rests."""
@@ -71,7 +71,7 @@ class ActiveMatches:
 
     def seat(self, rows: npt.NDArray[np.intp], serials: npt.NDArray[np.int64]) -> None:
         """Matches start in these rows: set up who decides."""
-        self.recall.forget((rows[:, None] * self._spec.seats + np.arange(self._spec.seats)).reshape(-1))
+        self.frame_memory.forget((rows[:, None] * self._spec.seats + np.arange(self._spec.seats)).reshape(-1))
         for row, serial in zip(rows.tolist(), serials.tolist(), strict=True):
             self.serial[row] = serial
             self.clock[row] = 0
@@ -90,7 +90,7 @@ class ActiveMatches:
     def _seat_one(self, row: int, seat: int, seed: int, occupant: Occupant) -> None:
         try:
             self.slot[row, seat] = self._deciders.slot(occupant)
-        except UserError as error:  # one rotten file must not stop a run: the match counts for nobody
+        except UserError as error:  # one corrupt file must not stop a run: the match counts for nobody
             log.warning("match %d is void: %s", int(self.serial[row]), error)
             self.is_void[row], self.fault[row] = True, Fault.CRASHED
         match occupant:
@@ -144,7 +144,7 @@ class ActiveMatches:
         """The arrays that a resumed run needs besides the plans."""
         names = ("serial", "clock", "score", "is_void", "fault")
         kept = {name: getattr(self, name).copy() for name in names} | {"folded": self._folds.value.copy()}
-        return kept | {f"recall/{key}": array for key, array in self.recall.state().items()}
+        return kept | {f"recall/{key}": array for key, array in self.frame_memory.state().items()}
 
     def restore(self, state: dict[str, npt.NDArray[np.generic]], plans: list[MatchPlan]) -> None:
         """Continue from `state`."""
@@ -157,4 +157,4 @@ class ActiveMatches:
         self.fault[:] = state["fault"]
         self.trainee[self.fault == Fault.BAD_DATA] = NOBODY
         self._folds.value[:] = state["folded"]
-        self.recall.restore({k.removeprefix("recall/"): a for k, a in state.items() if k.startswith("recall/")})
+        self.frame_memory.restore({k.removeprefix("recall/"): a for k, a in state.items() if k.startswith("recall/")})

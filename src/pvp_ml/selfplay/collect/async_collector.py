@@ -82,7 +82,7 @@ class AsyncCollector(Collector):
             array[1] = array[self._cursor, every]
         r.clear()
         self._cursor[:] = 1
-        r.held_out[1] = self.lanes.held_out
+        r.held_out[1] = self.active.held_out
         held = np.flatnonzero(self._held)
         self._held[:] = False
         if len(held):
@@ -95,29 +95,29 @@ class AsyncCollector(Collector):
         acted = self._cursor[rows] > 0
         r.reward[self._cursor[rows[acted]], rows[acted]] = self._mixed[:count][acted]
         report.terms += box.reward[:count][acted].sum((0, 1), dtype=np.float64)
-        self.lanes.note(self._mixed[:count], box.signals[:count], rows)
-        self.lanes.clock[rows[~acted]] = 0
+        self.active.note(self._mixed[:count], box.signals[:count], rows)
+        self.active.clock[rows[~acted]] = 0
         stopped = np.flatnonzero((box.ended[:count] | box.truncated[:count] | (box.faults[:count] != 0)) & acted)
         for i in stopped.tolist():
             self._stop(int(self._cursor[rows[i]]), int(rows[i]), box, i, report)
         for name in ("obs", "privileged", "mask", "acting"):
             getattr(r, name)[stage, rows] = getattr(box, name)[:count]
-        new = np.flatnonzero(box.serial[:count] != self.lanes.serial[rows])
+        new = np.flatnonzero(box.serial[:count] != self.active.serial[rows])
         if len(new):
-            self.lanes.seat(rows[new], box.serial[new])
+            self.active.seat(rows[new], box.serial[new])
             self.inspector.seated()
-        r.seated[stage, rows] = self.lanes.trainee[rows]
-        r.owner[stage, rows] = np.where(r.acting[stage, rows], self.lanes.trainee[rows], NOBODY)
+        r.seated[stage, rows] = self.active.trainee[rows]
+        r.owner[stage, rows] = np.where(r.acting[stage, rows], self.active.trainee[rows], NOBODY)
         return int(acted.sum())
 
     def _decide_rows(self, rows: Indexes) -> None:
         """Fill the stage's actions of these rows, each decider called once."""
-        r, lanes, stage, seats = self.rollout, self.lanes, self.rollout.shape.steps + 1, self.spec.seats
-        row_keys(lanes.seed, lanes.clock, self._keys)
+        r, active, stage, seats = self.rollout, self.active, self.rollout.shape.steps + 1, self.spec.seats
+        row_keys(active.seed, active.clock, self._keys)
         r.actions[stage, rows] = IDLE
         asked = np.zeros((self.game.matches, seats), np.bool_)
         asked[rows] = r.acting[stage, rows]
-        slots, asked_flat = lanes.slot.reshape(-1), asked.reshape(-1)
+        slots, asked_flat = active.slot.reshape(-1), asked.reshape(-1)
         for slot in np.unique(slots[asked_flat]).tolist():
             if slot >= 0:
                 self._act(stage, slot, np.flatnonzero(asked_flat & (slots == slot)))
@@ -129,9 +129,9 @@ class AsyncCollector(Collector):
         for name in _FILED:
             array = getattr(r, name)
             array[self._cursor[rows], rows] = array[stage, rows]
-        r.held_out[self._cursor[rows], rows] = self.lanes.held_out[rows]
+        r.held_out[self._cursor[rows], rows] = self.active.held_out[rows]
         is_full = self._cursor[rows] >= stage - 1
         self._held[rows[is_full]] = True
-        playing = rows[~is_full & (self.lanes.serial[rows] != RESTING)]
+        playing = rows[~is_full & (self.active.serial[rows] != RESTING)]
         if len(playing):
             self._slow_game.send(playing.astype(np.int32), r.actions[stage, playing])

@@ -74,8 +74,8 @@ class Collector:
         self.mixer = mixer
         self.plans = plans
         self.rollout = Rollout(rollout_shape(spec, live_network(seat_actors), steps, m))
-        self.lanes = ActiveMatches(spec, m, seat_actors)
-        self.inspector = Inspector(spec, self.lanes)
+        self.active = ActiveMatches(spec, m, seat_actors)
+        self.inspector = Inspector(spec, self.active)
         self._every = np.arange(m)
         self._step = StepBuffers.allocate(spec, m)
         self._buffers = [self._view(t) for t in range(steps + 2)]
@@ -108,7 +108,7 @@ class Collector:
             self._start()
         for t in range(1, last):
             self._top_up()
-            self.rollout.held_out[t] = self.lanes.held_out
+            self.rollout.held_out[t] = self.active.held_out
             before = perf_counter()
             self._decide(t)
             decided = perf_counter()
@@ -127,7 +127,7 @@ class Collector:
         try:
             self._game_here.step(self.rollout.actions[t], self._buffers[t + 1])
         except (ValueError, TypeError, IndexError, KeyError, ArithmeticError) as error:
-            playing = np.sort(self.lanes.serial)
+            playing = np.sort(self.active.serial)
             raise ContractError(
                 f"game '{self.spec.name}' failed in a step of matches {playing[0]}…{playing[-1]}: {error!r}"[:500],
                 f"check the game with `pvp-ml game check {self.spec.name}`",
@@ -137,37 +137,37 @@ class Collector:
         self._top_up()
         out = self._buffers[1]
         self._game_here.start(out)
-        self.lanes.seat(self._every, out.serial)
+        self.active.seat(self._every, out.serial)
         self.inspector.check(out, self._every, steps=0)
         self._own(1)
         self.is_started = True
 
     def _top_up(self) -> None:
         """Keep enough plans queued that no row rests, however many matches stop at once."""
-        missing = 3 * self.game.matches - self.lanes.waiting()
+        missing = 3 * self.game.matches - self.active.waiting()
         if missing > self.game.matches:
             plans = self.plans.draw(missing)
-            self.lanes.expect(plans)
+            self.active.expect(plans)
             self.game.queue(plans)
 
     def _own(self, t: int) -> None:
         """Mark the rows of index t that trainees hold, and those that they decide."""
-        np.copyto(self.rollout.seated[t], self.lanes.trainee)
-        np.copyto(self.rollout.owner[t], self.lanes.trainee)
+        np.copyto(self.rollout.seated[t], self.active.trainee)
+        np.copyto(self.rollout.owner[t], self.active.trainee)
         self.rollout.owner[t][~self.rollout.acting[t]] = NOBODY
 
     def _decide(self, t: int) -> None:
         """Fill the actions of index t."""
-        r, lanes = self.rollout, self.lanes
-        row_keys(lanes.seed, lanes.clock, self._keys)
-        first = int(lanes.slot.flat[0])
-        if first >= 0 and r.acting[t].all() and (lanes.slot == first).all():
+        r, active = self.rollout, self.active
+        row_keys(active.seed, active.clock, self._keys)
+        first = int(active.slot.flat[0])
+        if first >= 0 and r.acting[t].all() and (active.slot == first).all():
             decider = self.seat_actors[first]
             if isinstance(decider, Actor) and is_forgetful(decider.network) and not self._explorations:
                 self._act(t, first, None)
                 return
-        r.actions[t][lanes.slot < 0] = IDLE
-        slots = lanes.slot.reshape(-1)
+        r.actions[t][active.slot < 0] = IDLE
+        slots = active.slot.reshape(-1)
         acting = r.acting[t].reshape(-1)
         for slot in np.unique(slots[acting]).tolist():
             if slot >= 0:
@@ -181,7 +181,7 @@ class Collector:
             for x in (r.obs, r.privileged, r.mask, r.actions, r.log_prob, r.value)
         )
         obs, privileged, mask, actions, log_prob, value = flat
-        keys, greedy = self._keys.reshape(-1), self.lanes.greedy.reshape(-1)
+        keys, greedy = self._keys.reshape(-1), self.active.greedy.reshape(-1)
         decider = self.seat_actors[slot]
         if rows is None and isinstance(decider, Actor):
             empty = decider.act(obs, mask, keys, greedy, Decision(actions, log_prob, mask, value), privileged)
@@ -189,10 +189,10 @@ class Collector:
             return
         assert rows is not None
         if not isinstance(decider, Actor):
-            serials = self.lanes.serial[rows // self.spec.seats]
+            serials = self.active.serial[rows // self.spec.seats]
             seats = (rows % self.spec.seats).astype(np.int32)
             picked = np.asarray(decider.decide(serials, seats, obs[rows], mask[rows], keys[rows]), np.int32)
-            idle_when_late(picked, self.lanes.delay.reshape(-1)[rows], keys[rows])
+            idle_when_late(picked, self.active.delay.reshape(-1)[rows], keys[rows])
             actions[rows] = picked
             return
         is_live = slot < len(self.seat_actors.trainees)
@@ -200,18 +200,18 @@ class Collector:
         quiet = greedy[rows]
         if slot in self._explorations:
             quiet = self._explore(self._explorations[slot], rows, obs, mask, quiet)
-        newest = obs[rows] if is_live else blur(decider, obs[rows], self.lanes.noise.reshape(-1)[rows], keys[rows])
-        recall = self.lanes.recall
-        seen, memory = recall.stacked(decider.network, rows, newest), recall.memory(decider.network, rows)
+        newest = obs[rows] if is_live else blur(decider, obs[rows], self.active.noise.reshape(-1)[rows], keys[rows])
+        frames = self.active.frame_memory
+        seen, memory = frames.stacked(decider.network, rows, newest), frames.memory(decider.network, rows)
         if is_live:
             r.past[t].reshape(len(obs), -1)[rows] = seen[:, obs.shape[1] :]
             if memory is not None:
                 r.memory[t].reshape(len(obs), -1)[rows] = memory
         empty = decider.act(seen, mask[rows], keys[rows], quiet, out, privileged[rows], memory)
         self._refuse_empty(empty, rows)
-        recall.decided(decider.network, rows, newest, memory)
+        frames.decided(decider.network, rows, newest, memory)
         if not is_live:
-            idle_when_late(out.actions, self.lanes.delay.reshape(-1)[rows], keys[rows])
+            idle_when_late(out.actions, self.active.delay.reshape(-1)[rows], keys[rows])
         actions[rows] = out.actions
         if out.value is not None:
             log_prob[rows], value[rows], mask[rows] = out.log_prob, out.value, out.legal
@@ -238,19 +238,19 @@ class Collector:
         self.inspector.check(out, self._every)
         self.mixer.mix(out.reward, out.signals, r.reward[t])
         report.terms += out.reward.sum((0, 1), dtype=np.float64)
-        self.lanes.note(r.reward[t], out.signals)
+        self.active.note(r.reward[t], out.signals)
         stopped = np.flatnonzero(out.ended | out.truncated | (out.faults != 0))
         for row in stopped.tolist():
             self._stop(t, row, out, row, report)
         if len(stopped):
-            self.lanes.seat(stopped, out.serial[stopped])
+            self.active.seat(stopped, out.serial[stopped])
             self.inspector.seated()
         self._own(t + 1)
 
     def _stop(self, t: int, row: int, out: StepBuffers, at: int, report: Report) -> None:
         """The match in this row stopped in step t; the game's buffers speak of it at index `at`."""
         r = self.rollout
-        kind = VOID if out.faults[at] or self.lanes.is_void[row] else ENDED if out.ended[at] else TRUNCATED
+        kind = VOID if out.faults[at] or self.active.is_void[row] else ENDED if out.ended[at] else TRUNCATED
         r.end[t, row] = kind
         r.result[t, row] = out.result[at]
         if kind == TRUNCATED:
@@ -260,10 +260,10 @@ class Collector:
             r.finals.memory.append(memory if memory is not None else np.zeros((len(every), 0), np.float32))
             r.finals.step.append(t)
             r.finals.match.append(row)
-            r.finals.owner.append(self.lanes.trainee[row].copy())
+            r.finals.owner.append(self.active.trainee[row].copy())
             r.finals.obs.append(out.final_obs[at].copy())
             r.finals.privileged.append(out.final_privileged[at].copy())
-        report.outcomes.append(self.lanes.stop(row, out, at))
+        report.outcomes.append(self.active.stop(row, out, at))
         self.inspector.finished(1)
 
     def _bootstrap(self, last: int) -> None:
@@ -278,8 +278,8 @@ class Collector:
 
     def _recalled(self, rows: npt.NDArray[np.intp], obs: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         """What a trainee reads in these rows: stacked observations, and its memory."""
-        network, recall = live_network(self.seat_actors), self.lanes.recall
-        return recall.stacked(network, rows, obs), recall.memory(network, rows)
+        network, frames = live_network(self.seat_actors), self.active.frame_memory
+        return frames.stacked(network, rows, obs), frames.memory(network, rows)
 
     def _final_values(self) -> None:
         r = self.rollout

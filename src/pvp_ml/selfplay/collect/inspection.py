@@ -1,5 +1,5 @@
-"""Not believing a simulator: what it wrote is checked every step, a match that lies becomes void, and a game that lies
-often stops the run. Every report names the match and its seed, so that it can be played again.
+"""Simulators are not trusted: what they wrote is checked every step. A match that breaks the contract becomes void, and
+a game that often does stops the run. Every report names the match and its seed, so that it can be played again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pvp_ml.spec import GameSpec
 
 log = logging.getLogger(__name__)
 
-MAX_LIES = 3
+MAX_VIOLATIONS = 3
 PER_MATCHES = 1_000
 LIES = {
     kernels.BAD_OBS: "an observation is not a finite number",
@@ -49,17 +49,18 @@ class ContractError(UserError):
 class Inspector:
     """Checks buffers in place: what is wrong is made harmless and its match is marked void."""
 
-    def __init__(self, spec: GameSpec, lanes: ActiveMatches) -> None:
+    def __init__(self, spec: GameSpec, active: ActiveMatches) -> None:
         self._spec = spec
-        self._lanes = lanes
+        self._active = active
         self._vocab = np.array([f.vocab or 0 for f in spec.features], np.int32)
         self._needed = np.array([head.fallback is None for head in spec.heads])
         self._start = np.concatenate([[0], np.cumsum(spec.head_sizes)]).astype(np.int32)
-        self._verdict = np.zeros(len(lanes.serial), np.int32)
+        self._last_fault = int(max(Fault))  # numba takes an enum too, but looks up its type for 0.5 ms at every call
+        self._verdict = np.zeros(len(active.serial), np.int32)
         self._next: list[tuple[int, str]] = []
         self._finished = 0
-        self._recent: deque[int] = deque(maxlen=MAX_LIES)
-        self.lies = 0
+        self._recent: deque[int] = deque(maxlen=MAX_VIOLATIONS)
+        self.violations = 0
 
     def check(self, out: StepBuffers, rows: npt.NDArray[np.intp], steps: int = 1, follow: bool = True) -> None:
         """The first len(rows) rows of the buffers speak of these matches, whose clocks are `steps` behind.
@@ -72,8 +73,8 @@ class Inspector:
         found = kernels.find_violations(
             n, out.obs, out.privileged, out.mask, out.acting, out.reward, out.signals, out.ended, out.truncated,
             out.result, out.final_obs, out.final_privileged, out.faults, out.serial == RESTING,
-            self._lanes.clock[rows] + steps, self._spec.max_steps, self._vocab, self._needed, self._start,
-            max(Fault), self._verdict,
+            self._active.clock[rows] + steps, self._spec.max_steps, self._vocab, self._needed, self._start,
+            self._last_fault, self._verdict,
         )  # fmt: skip
         if found:
             for i in np.flatnonzero(self._verdict[:n]).tolist():
@@ -97,35 +98,37 @@ class Inspector:
 
     def report(self, row: int, what: str) -> None:
         """The match in this row is void from now on; the third lie within a thousand matches stops the run."""
-        lanes = self._lanes
-        if lanes.is_void[row] and lanes.fault[row] == Fault.BAD_DATA:
+        active = self._active
+        if active.is_void[row] and active.fault[row] == Fault.BAD_DATA:
             return
-        lanes.is_void[row], lanes.fault[row], lanes.trainee[row] = True, Fault.BAD_DATA, NOBODY
-        self.lies += 1
+        active.is_void[row], active.fault[row], active.trainee[row] = True, Fault.BAD_DATA, NOBODY
+        self.violations += 1
         self._recent.append(self._finished)
-        text = f"game '{self._spec.name}', match {lanes.serial[row]} (seed {lanes.seed[row]}, step {lanes.clock[row]})"
+        text = (
+            f"game '{self._spec.name}', match {active.serial[row]} (seed {active.seed[row]}, step {active.clock[row]})"
+        )
         log.warning("%s: %s; the match is void", text, what)
-        if len(self._recent) == MAX_LIES and self._finished - self._recent[0] < PER_MATCHES:
+        if len(self._recent) == MAX_VIOLATIONS and self._finished - self._recent[0] < PER_MATCHES:
             raise ContractError(
-                f"{text}: {what}; {MAX_LIES} such matches within {PER_MATCHES}",
+                f"{text}: {what}; {MAX_VIOLATIONS} such matches within {PER_MATCHES}",
                 f"check the game with `pvp-ml game check {self._spec.name}`",
             )
 
     def _check_serials(self, out: StepBuffers, rows: npt.NDArray[np.intp]) -> None:
         """A row keeps its match until it stops, and then gets another: anything else cannot be repaired."""
-        lanes, n = self._lanes, len(rows)
+        active, n = self._active, len(rows)
         stopped = out.ended[:n] | out.truncated[:n] | (out.faults[:n] != 0)
-        changed = out.serial[:n] != lanes.serial[rows]
+        changed = out.serial[:n] != active.serial[rows]
         for i in np.flatnonzero(changed != stopped).tolist():
-            if lanes.serial[rows[i]] == RESTING:
+            if active.serial[rows[i]] == RESTING:
                 continue
             why = "stopped, but goes on" if stopped[i] else f"was replaced by match {out.serial[i]} without an end"
             raise ContractError(
-                f"game '{self._spec.name}', match {lanes.serial[rows[i]]} (seed {lanes.seed[rows[i]]}) {why}",
+                f"game '{self._spec.name}', match {active.serial[rows[i]]} (seed {active.seed[rows[i]]}) {why}",
                 f"check the game with `pvp-ml game check {self._spec.name}`",
             )
         for i in np.flatnonzero(changed).tolist():
-            if out.serial[i] != RESTING and not lanes.is_expected(int(out.serial[i])):
+            if out.serial[i] != RESTING and not active.is_expected(int(out.serial[i])):
                 raise ContractError(
                     f"game '{self._spec.name}' started match {out.serial[i]}, which was not planned or is over",
                     f"check the game with `pvp-ml game check {self._spec.name}`",

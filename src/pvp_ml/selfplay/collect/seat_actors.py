@@ -15,6 +15,9 @@ UNDECIDED = -1
 """Slot of a seat that the collector does not decide: bots inside the game, externals, resting rows."""
 
 
+_MEMBER = "member:"
+
+
 class MemberSource(Protocol):
     """Where frozen weights are found by their hash."""
 
@@ -31,6 +34,7 @@ class SeatActors:
         self.live = live
         self.trainees = list(live)
         self._table: list[Actor | players.Player] = list(live.values())
+        self._free: list[int] = []  # indexes of members that left
         self._index: dict[str, int] = {f"live:{name}": i for i, name in enumerate(live)}
 
     def slot(self, occupant: Occupant) -> int:
@@ -41,7 +45,7 @@ class SeatActors:
                     raise UserError(f"lineup names trainee '{trainee}'", f"this run trains: {', '.join(self.trainees)}")
                 return self._index[f"live:{trainee}"]
             case Member(content_hash):
-                return self._slot_of(f"member:{content_hash}", lambda: self._member(content_hash))
+                return self._slot_of(_MEMBER + content_hash, lambda: self._member(content_hash))
             case Scripted(name):
                 return self._slot_of(f"scripted:{name}", lambda: players.make(name, self._spec))
             case _:
@@ -57,17 +61,28 @@ class SeatActors:
         assert not isinstance(player, Actor)
         return player
 
+    @property
+    def members(self) -> set[str]:
+        """Hashes of the members that are held in memory."""
+        return {key.removeprefix(_MEMBER) for key in self._index if key.startswith(_MEMBER)}
+
     def forget_members(self, keep: set[str]) -> None:
-        """Free members whose hash is not in `keep`; their indexes are not reused."""
-        for key, index in list(self._index.items()):
-            if key.startswith("member:") and key.removeprefix("member:") not in keep:
-                del self._index[key]
-                self._table[index] = self._table[0]
+        """Free the members whose hash is not in `keep`: nobody that plays or is queued may be missing there."""
+        for content_hash in self.members - keep:
+            index = self._index.pop(_MEMBER + content_hash)
+            self._table[index] = self._table[0]
+            self._free.append(index)
 
     def _slot_of(self, key: str, make: Callable[[], Actor | players.Player]) -> int:
         if key not in self._index:
-            self._table.append(make())
-            self._index[key] = len(self._table) - 1
+            made = make()
+            if self._free:
+                index = self._free.pop()
+                self._table[index] = made
+            else:
+                index = len(self._table)
+                self._table.append(made)
+            self._index[key] = index
         return self._index[key]
 
     def _member(self, content_hash: str) -> Actor:

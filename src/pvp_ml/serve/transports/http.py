@@ -11,9 +11,11 @@ import contextlib
 import json
 import logging
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 import h11
 
+from pvp_ml.serve.describe import describe
 from pvp_ml.serve.engine import LATENCY_S, Engine, Memories
 from pvp_ml.serve.http_link import HttpError, Link
 from pvp_ml.serve.limits import host_name, is_loopback, is_origin, is_token
@@ -153,6 +155,11 @@ class HttpSide:
         if head.path == "/v1/models":
             names = json.dumps({"models": sorted(self._engine.models)})
             return await link.answer(200, names.encode() + b"\n")
+        if head.path.startswith("/v1/models/"):
+            model = self._engine.models.get(unquote(head.path.removeprefix("/v1/models/")))
+            if model is None:
+                raise HttpError(404, "there is no such model; GET /v1/models lists them")
+            return await link.answer(200, json.dumps(describe(model)).encode() + b"\n")
         raise HttpError(404, f"there is no {head.path[:80]}")
 
     async def _health(self, link: Link, head: Head) -> bool:

@@ -13,13 +13,16 @@ from typing import cast
 from pvp_ml.serve.engine import Engine, Memories
 from pvp_ml.serve.limits import Limits, is_token
 from pvp_ml.serve.quota import Quota, WrongTokens
-from pvp_ml.serve.wire import Request, WireError, decode_request, find_id
+from pvp_ml.serve.wire import Request, WireError, decode_request, find_id, is_error
 
 log = logging.getLogger(__name__)
 
 TURN_LINES = 8
 SEND_BUFFER_BYTES = 64 << 10
 """Answers that wait for a client that does not read, in the kernel and again here, before we stop reading it."""
+
+_GOODBYE = b""
+"""In the place of an answer: the connection ends here."""
 
 _HTTP_VERBS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"OPTI", b"DELE", b"PATC", b"CONN", b"TRAC")
 
@@ -34,9 +37,16 @@ class Gate:
     With a token, clients that have not shown it may take half of a port's places.
     """
 
-    def __init__(self, limits: Limits, token: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        token: str,
+        clock: Callable[[], float] = time.monotonic,
+        closes_on_error: bool = False,
+    ) -> None:
         self.limits = limits
         self.token = token
+        self.closes_on_error = closes_on_error
         self.open: set[LineConnection] = set()
         share = 2 if token else 1
         self.line = Quota(limits.connections, max(1, limits.connections // share), clock)
@@ -217,6 +227,9 @@ class LineConnection(asyncio.Protocol):
                 self._gate.line.settle(self)
 
     def _answer(self, slot: _Slot, data: bytes) -> None:
+        if self._gate.closes_on_error and is_error(data):
+            log.warning("closing a client of the old protocol: %s", data.decode().strip())
+            data = _GOODBYE
         slot.data = data
         if not self._is_writing_soon and not self._is_reading_lines:
             self._is_writing_soon = True
@@ -228,6 +241,9 @@ class LineConnection(asyncio.Protocol):
         ready: list[bytes] = []
         while self._slots and self._slots[0].data is not None:
             ready.append(self._slots.popleft().data or b"")
+            if ready[-1] == _GOODBYE:  # what comes after it would be taken for its answer
+                self._slots.clear()
+                self._is_closing = True
         transport = self._transport
         if transport is None or not ready:
             return
@@ -274,7 +290,7 @@ class LineConnection(asyncio.Protocol):
     def close_if_late(self, now: float) -> None:
         """Called every second: end messages that never end, clients that never read, and idle ones.
 
-        An idle client is not told: a line that nobody asked for would be taken for the answer to its next question.
+        An idle client gets no message: a line that nobody asked for would be taken for the answer to its next question.
         """
         if self._transport is None or self._is_closing:
             return

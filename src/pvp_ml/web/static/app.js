@@ -6,28 +6,32 @@ import { Legality, Wishes } from "./legality.js";
 import { Lobby } from "./lobby.js";
 import { MatchLog } from "./match.js";
 import { MindPanel } from "./mind.js";
-import { ask, Link } from "./net.js";
+import { askJson, Link } from "./net.js";
 import { PlainView } from "./plain.js";
 import { Shelf } from "./shelf.js";
+import "./theme.js";
 import { Timeline } from "./timeline.js";
+
+const LAST_LOOK_MS = 1400; // how long the last step is seen before the result covers it
 
 class App {
   constructor(arena, View) {
     this.arena = arena;
     this.log = new MatchLog();
-    this.link = new Link();
+    this.link = new Link(arena.game);
     this.legality = new Legality(arena.heads);
     this.wishes = new Wishes(this.legality);
     this.view = new View(arena.game, this.log, this.wishes, (move) => this.press(move), arena.heads);
-    this.mind = new MindPanel($("mind"), this.log, this.legality);
+    this.mind = new MindPanel($("mind"), this.log, this.legality, this.view);
     this.timeline = new Timeline($("timeline"), this.log, this.view, {
       pause: () => this.pace({ paused: true }),
       resume: () => this.pace({ paused: false }),
       step: () => this.link.send({ type: "step" }),
       speed: (ms) => this.pace({ tick_ms: ms }),
-    });
-    this.lobby = new Lobby($("lobby"), arena, (message) => this.start(message));
-    this.shelf = new Shelf($("shelf"), arena, this.log, (told, name) => this.showReplay(told, name));
+    }, arena.tick_ms);
+    this.lobby = new Lobby($("lobby"), arena, (message) => this.start(message), View.lobby, (message) => this.ask(message));
+    this.questions = []; // of the lobby; the server answers them in order
+    this.shelf = new Shelf($("shelf"), arena, this.log, (replay, name) => this.showReplay(replay, name));
     this.isDirty = true;
     this.again = null;
     this.watching = 0;
@@ -35,42 +39,60 @@ class App {
     requestAnimationFrame((now) => this.#paint(now));
   }
 
+  // Behind the # an address may say what to do: watch a room, start a match of these, meet somebody, open a replay.
   begin() {
     this.link.open();
-    const room = new URLSearchParams(location.hash.slice(1)).get("watch");
-    const own = sessionStorage.getItem("own");
-    if (room) this.link.send({ type: "watch", room });
-    else if (own) this.link.send({ type: "watch", ...JSON.parse(own) });
-    else this.lobby.open();
+    const wish = new URLSearchParams(location.hash.slice(1));
+    const own = sessionStorage.getItem(this.#own);
+    if (["start", "against", "replay"].some((name) => wish.has(name))) history.replaceState(null, "", location.pathname);
+    if (wish.has("watch")) this.link.send({ type: "watch", room: wish.get("watch") });
+    else if (wish.has("replay")) this.shelf.openNamed(wish.get("replay"));
+    else if (wish.has("start")) this.lobby.startWith(wish.get("start").split(",").map(decodeURIComponent), wish.get("seed"));
+    else if (own && !wish.has("against")) this.link.send({ type: "watch", ...JSON.parse(own) });
+    else this.lobby.open(wish.get("against"));
   }
 
+  get #own() {
+    return `own ${this.arena.game}`;
+  }
+
+  // Whoever sits down begins at the game's own speed; whoever watches keeps theirs.
   start(message) {
     this.again = message;
-    this.link.send({ ...message, tick_ms: this.log.facts.tick_ms || 600, paused: false });
+    const pace = message.seats.includes("you") ? this.arena.tick_ms : this.log.facts.tick_ms || this.arena.tick_ms;
+    this.link.send({ ...message, tick_ms: pace, paused: false });
+  }
+
+  ask(message) {
+    return new Promise((answer) => {
+      this.questions.push(answer);
+      this.link.send(message);
+    });
   }
 
   pace(change) {
     const { tick_ms, paused } = { ...this.log.facts, ...change };
-    this.link.send({ type: "pace", tick_ms: tick_ms || 600, paused: Boolean(paused) });
+    this.link.send({ type: "pace", tick_ms: tick_ms || this.arena.tick_ms, paused: Boolean(paused) });
   }
 
   // A click or a key: part of this step's action, sent at once; it may be changed until the step is played.
   press(move) {
     const { log, wishes } = this;
-    if (!log.isPlaying || log.at !== log.frames.length - 1 || log.newest.legal === null) return;
+    if (move.isHeld) return void (log.isPlaying && this.link.send({ type: "order", step: log.newest.step, picks: move.picks }));
+    if (!log.isPlaying || !this.link.isOpen || log.at !== log.frames.length - 1 || log.newest.legal === null) return;
     if (log.facts.waits && wishes.picks.length) return; // where the match waits for you, a move is made at once
     if (!wishes.press(log.newest.legal, move)) {
-      this.#say(`${move.label} is not possible now`);
+      this.#say(this.view.why?.(move) || `${move.label} is not possible now`);
       return;
     }
     this.#order();
     this.isDirty = true;
   }
 
-  showReplay(told, name) {
+  showReplay(replay, name) {
     this.link.send({ type: "leave" });
-    sessionStorage.removeItem("own");
-    this.log.load({ names: told.names, game: told.game, human: null, driving: true, tick_ms: 600, scenario: told.scenario }, told.frames);
+    sessionStorage.removeItem(this.#own);
+    this.log.load({ names: replay.names, game: replay.game, human: null, driving: true, tick_ms: this.arena.tick_ms, scenario: replay.scenario }, replay.frames);
     $("banner").hidden = true;
     this.#say(`Replay ${name}`);
   }
@@ -80,14 +102,14 @@ class App {
     for (const name of ["reset", "frame", "seek", "show", "facts", "end"]) log.addEventListener(name, () => { this.isDirty = true; });
     link.addEventListener("message", ({ detail }) => this.#hear(detail));
     link.addEventListener("open", () => {
+      this.#lost(null);
       if (log.isLive) this.link.send({ type: "watch", room: log.facts.room, key: log.facts.key ?? "" });
     });
-    link.addEventListener("lost", ({ detail }) => this.#say(detail || "Connection lost; trying again"));
+    link.addEventListener("lost", ({ detail }) => this.#lost(detail));
     $("new").onclick = () => this.lobby.open();
     $("replays").onclick = () => this.shelf.open();
     $("share").onclick = () => this.#share();
-    $("keys").onclick = () => showHelp($("help"), this.view.moves);
-    $("theme").onclick = () => setTheme(document.documentElement.dataset.theme === "light" ? "dark" : "light");
+    $("keys").onclick = () => showHelp($("help"), this.view.moves, this.view.about);
     addEventListener("keydown", (event) => this.#key(event));
   }
 
@@ -99,8 +121,8 @@ class App {
       this.wishes.clear();
       $("banner").hidden = true;
       $("share").disabled = false;
-      if (message.key) sessionStorage.setItem("own", JSON.stringify({ room: message.room, key: message.key }));
-      this.#say(message.driving ? (message.human === null ? "You watch" : "You fight") : "You look on");
+      if (message.key) sessionStorage.setItem(this.#own, JSON.stringify({ room: message.room, key: message.key }));
+      this.#say(message.driving ? (message.human === null ? "You watch" : "You fight") : "You are spectating");
       $("lobby").close();
     } else if (type === "frame") {
       log.add(message);
@@ -109,7 +131,9 @@ class App {
     else if (type === "audience") {
       this.watching = message.watching;
       this.#say();
-    } else if (type === "refused") this.#refuse(message.message);
+    } else if (type === "brought") this.questions.shift()?.(message);
+    else if (type === "refused" && this.questions.length) this.questions.shift()({ ready: "", problems: [message.message] });
+    else if (type === "refused") this.#refuse(message.message);
     else if (type === "late") this.#say(`Too late: ${message.message}`);
     else if (type === "end") this.#finish(message);
     else if (type === "closed") {
@@ -119,36 +143,53 @@ class App {
     this.isDirty = true;
   }
 
+  // Without its server a match stands still: say so, and take the colour out of the board.
+  #lost(reason) {
+    const isLost = reason !== null;
+    document.body.classList.toggle("lost", isLost);
+    $("lost").hidden = !isLost;
+    $("lost").textContent = isLost ? `The server does not answer${reason ? ` (${reason})` : ""}. Trying again…` : "";
+    this.isDirty = true;
+  }
+
   #refuse(words) {
     toast(words, "error");
     if (words.startsWith("there is no match")) {
-      sessionStorage.removeItem("own");
+      sessionStorage.removeItem(this.#own);
       history.replaceState(null, "", location.pathname);
       if (!this.log.frames.length) this.lobby.open();
     }
   }
 
+  // The last step is seen first; then the result, and what the game has to tell of the match.
   #finish(message) {
     this.log.end(message);
-    sessionStorage.removeItem("own");
-    const { human, names } = this.log.facts;
+    sessionStorage.removeItem(this.#own);
+    const { room } = this.log.facts;
+    const wait = Math.max(LAST_LOOK_MS, Math.min(2400, 2 * (this.log.facts.tick_ms || this.arena.tick_ms)));
+    setTimeout(() => this.log.facts.room === room && this.#showResult(message), wait);
+  }
+
+  #showResult(message) {
+    const { human, names, driving } = this.log.facts;
     const winner = message.result.indexOf(1);
-    const words = winner < 0 ? "Nobody wins" : human === null || human === undefined ? `${names[winner]} wins` : winner === human ? "You win" : "You lose";
+    const isMine = human !== null && human !== undefined && driving;
+    const words = winner < 0 ? "Nobody wins" : !isMine ? `${names[winner]} wins` : winner === human ? "You win" : "You lose";
     const kept = message.demonstration ? `${message.decisions} decisions of yours are kept in ${message.demonstration} (pvp-ml bc train)` : message.trouble ?? "";
-    const tone = human === null || human === undefined || winner < 0 ? "" : winner === human ? "won" : "lost";
-    $("banner").className = tone;
-    $("banner").replaceChildren(el("strong", {}, words), el("span", { class: "quiet" }, kept), el("menu", {},
-      el("button", { type: "button", id: "again", class: "primary", onclick: () => (this.again ? this.start(this.again) : this.lobby.open()) }, "Again"),
+    $("banner").className = !isMine || winner < 0 ? "" : winner === human ? "won" : "lost";
+    const close = el("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => { $("banner").hidden = true; } }, "×");
+    $("banner").replaceChildren(close, el("strong", {}, words), summaryTable(this.view.summary?.() ?? null, names, (step) => { $("banner").hidden = true; this.timeline.scrub(step); }), kept ? el("span", { class: "quiet" }, kept) : "", el("menu", {},
+      driving ? el("button", { type: "button", id: "again", class: "primary", onclick: () => (this.again ? this.start(this.again) : this.lobby.open()) }, "Again") : null,
       el("button", { type: "button", id: "rewatch", onclick: () => { $("banner").hidden = true; this.timeline.scrub(0); this.timeline.roll(); } }, "Watch it again"),
       el("button", { type: "button", id: "keep", onclick: () => this.shelf.save() }, "Save replay")));
     $("banner").hidden = false;
-    if (this.log.facts.driving) $("again").focus();
+    $("again")?.focus({ preventScroll: true });
   }
 
   async #share() {
     const { room, watch } = this.log.facts;
     if (!room) return toast("only a match that is being played can be watched by others; replays are shared as files");
-    const address = `${location.origin}/#watch=${room}${watch ? `&token=${encodeURIComponent(watch)}` : ""}`;
+    const address = `${location.origin}${location.pathname}#watch=${room}${watch ? `&token=${encodeURIComponent(watch)}` : ""}`;
     try {
       await navigator.clipboard.writeText(address);
       toast(`Copied: ${address}`);
@@ -169,6 +210,7 @@ class App {
     const { key, target } = event;
     const isTyping = target instanceof HTMLElement && target.matches("input:not([type=range]), select, textarea");
     if (isTyping) return;
+    if (this.view.hears?.(event)) return event.preventDefault();
     const section = this.view.sections?.find(([name]) => name === key);
     const acts = {
       " ": () => !target.matches?.("button") && (this.timeline.toggle(), true),
@@ -177,11 +219,11 @@ class App {
       Home: () => (this.timeline.scrub(0), true),
       End: () => (this.timeline.follow(), true),
       Escape: () => (this.#clear(), true),
-      "?": () => (showHelp($("help"), this.view.moves), true),
+      "?": () => (showHelp($("help"), this.view.moves, this.view.about), true),
     };
     const move = this.view.moves.find((one) => one.key === key.toLowerCase());
     if (section) $(section[1])?.querySelector("button, [tabindex]")?.focus();
-    else if (move && this.log.isPlaying) this.press(move);
+    else if (move && this.log.isPlaying) (move.act ?? (() => this.press(move)))();
     else if (!acts[key]?.()) return;
     event.preventDefault();
   }
@@ -213,13 +255,22 @@ class App {
       this.mind.render();
       this.timeline.render();
     }
+    document.body.dataset.playing = String(this.log.isPlaying);
     this.view.draw(now);
     this.timeline.draw(now);
     requestAnimationFrame((next) => this.#paint(next));
   }
 }
 
-// The game's own view where it brings one; a view that does not load is told and replaced by the plain one.
+// What a view tells of a finished match: rows of [label, a value per seat], and the step at which it turned.
+function summaryTable(facts, names, jump) {
+  if (!facts) return "";
+  const turn = facts.turn ? el("p", { class: "turn" }, el("button", { type: "button", id: "turning-point", onclick: () => jump(facts.turn.step) }, `Turning point: step ${facts.turn.step}`), el("span", { class: "quiet" }, facts.turn.text)) : "";
+  return el("div", { class: "summary-of-match" }, el("table", { class: "rows" }, el("thead", {}, el("tr", {}, el("td", {}), names.map((name, seat) => el("th", { scope: "col", class: `seat${seat}` }, name)))),
+    el("tbody", {}, facts.rows.map(([label, ...values]) => el("tr", {}, el("th", { scope: "row" }, label), values.map((value) => el("td", {}, value)))))), turn);
+}
+
+// The game's own view where it brings one; a view that does not load is reported and replaced by the plain one.
 async function viewOf({ view }) {
   if (view === null) return PlainView;
   try {
@@ -238,16 +289,9 @@ function addStyles(href) {
   return new Promise((done) => document.head.append(el("link", { rel: "stylesheet", href, onload: done, onerror: done })));
 }
 
-function setTheme(theme) {
-  document.documentElement.dataset.theme = theme;
-  localStorage.setItem("theme", theme);
-}
-
-setTheme(localStorage.getItem("theme") ?? (matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark"));
-
 try {
-  const arena = await (await ask("/api/arena")).json();
-  document.title = `${arena.title} — PvP-ML arena`;
+  const arena = await askJson(`/api/games/${location.pathname.split("/")[2]}`);
+  document.title = `${arena.title} — PvP-ML`;
   $("title").textContent = arena.title;
   const View = await viewOf(arena);
   document.body.dataset.panel = View.hasPanel === false ? "none" : "shown";

@@ -1,12 +1,14 @@
 // Before a match: who sits where, and under which rules.
 
-import { el, title } from "./dom.js";
+import { el, title, toast } from "./dom.js";
 
 const LABELS = { builds: "Build", fight_type: "Fight type", randomize_gear: "Random gear", death_match: "To the death" };
 const MAIN = ["builds", "fight_type"];
 
 export class Lobby {
-  constructor(dialog, arena, start) {
+  // `own(arena, ask)` is the game's own part of the dialog: {node, read()}; `ask(message)` asks the server.
+  constructor(dialog, arena, start, own = null, ask = null) {
+    this.own = own?.(arena, (message) => ask({ ...message, scenario: this.scenario?.value ?? "" })) ?? null;
     this.dialog = dialog;
     this.arena = arena;
     this.start = start;
@@ -24,6 +26,7 @@ export class Lobby {
       el("div", { class: "quick", role: "group", "aria-label": "Who fights" }, quick.map(([text, seats]) => el("button", { type: "button", onclick: () => this.#seat(seats) }, text))),
       el("fieldset", {}, el("legend", {}, "Seats"), this.seats.map((select, seat) => row(`Seat ${seat + 1}`, select))),
       main.length ? el("fieldset", {}, el("legend", {}, "Fight"), main.map((option) => row(LABELS[option.name] ?? title(option.name), this.options.get(option.name).input, option.about))) : null,
+      this.own?.node,
       el("details", {}, el("summary", {}, "More rules"),
         this.scenario ? row("Scenario", this.scenario) : null,
         rest.map((option) => row(LABELS[option.name] ?? title(option.name), this.options.get(option.name).input, option.about)),
@@ -32,8 +35,18 @@ export class Lobby {
     dialog.replaceChildren(form);
   }
 
-  open() {
+  // With an id, that contestant sits opposite you.
+  open(against = null) {
+    if (against) this.#seat(this.arena.seats.map((id) => (id === "you" ? id : against)));
     this.dialog.showModal();
+  }
+
+  startWith(seats, seed) {
+    this.#seat(this.seats.map((_, seat) => seats[seat] ?? seats.at(-1)));
+    if (/^\d{1,15}$/.test(seed ?? "")) this.seed.value = seed;
+    const message = this.read();
+    if (message.seats.every((id, seat) => id === (seats[seat] ?? seats.at(-1)))) this.start(message);
+    else this.dialog.showModal(); // somebody who is not in the list was asked for
   }
 
   #chooser(seat) {
@@ -90,9 +103,14 @@ export class Lobby {
     return { type: "start", seats: this.seats.map((select) => select.value), settings, scenario: this.scenario?.value ?? "", seed };
   }
 
-  #go(event) {
+  async #go(event) {
     event.preventDefault();
-    this.dialog.close();
-    this.start(this.read());
+    try {
+      const more = await this.own?.read();
+      this.dialog.close();
+      this.start({ ...this.read(), ...more });
+    } catch (error) {
+      toast(error.message, "error");
+    }
   }
 }

@@ -5,8 +5,12 @@ import { el, title, words } from "./dom.js";
 // Choices as a person would say them.
 const says = (choice) => (/^(no|no_op|dont)_/.test(choice) ? "nothing" : words(choice.replace(/^(use|move|basic)_/, "").replace(/_(attack|prayer|potion)$/, "")));
 
+const [MANY, SHOWN] = [20, 6]; // of a head with that many choices, the likeliest are enough
+
 export class MindPanel {
-  constructor(node, log, legality) {
+  // `view.says(head, choice, step, seat)` may name a choice: '' is not worth reading, undefined is left to us.
+  constructor(node, log, legality, view) {
+    this.view = view;
     this.node = node;
     this.log = log;
     this.legality = legality;
@@ -31,7 +35,7 @@ export class MindPanel {
     this.fold.setAttribute("aria-expanded", String(!this.body.hidden));
   }
 
-  // Seats that have ever told a thought.
+  // Seats that have ever shared a thought.
   seats() {
     const found = new Set();
     for (const frame of this.log.frames) for (const seat of Object.keys(frame?.thoughts ?? {})) found.add(Number(seat));
@@ -65,7 +69,7 @@ export class MindPanel {
   #latest() {
     for (let step = this.log.at; step > Math.max(0, this.log.at - 4); step--) {
       const thought = this.log.frames[step]?.thoughts?.[this.seat];
-      if (thought) return { ...thought, action: this.log.frames[step].actions?.[this.seat] };
+      if (thought) return { ...thought, step, action: this.log.frames[step].actions?.[this.seat] };
     }
     return null;
   }
@@ -75,7 +79,10 @@ export class MindPanel {
       const from = this.legality.offset[h];
       const probs = thought.probs.slice(from, from + head.choices.length);
       const chosen = thought.action?.[h];
-      const shown = probs.map((p, c) => [p, c]).filter(([p, c]) => p >= 5 || c === chosen);
+      const label = (c) => this.view.says?.(head.name, c, thought.step, this.seat) ?? says(head.choices[c]);
+      const shown = probs.map((p, c) => [p, c]).filter(([p, c]) => (p >= 5 || c === chosen) && label(c) !== "");
+      node.hidden = !shown.length;
+      if (head.choices.length > MANY) shown.sort(([p, c], [q, d]) => (d === chosen) - (c === chosen) || q - p).splice(SHOWN);
       node.classList.toggle("settled", shown.length === 1 && shown[0][1] === Math.max(0, head.choices.indexOf(head.fallback ?? "")));
       const bars = node.lastChild;
       while (bars.childElementCount > shown.length) bars.lastChild.remove();
@@ -83,7 +90,7 @@ export class MindPanel {
       shown.forEach(([p, c], i) => {
         const [fill, name, percent] = bars.children[i].children;
         fill.style.width = `${p / 10}%`;
-        name.textContent = says(head.choices[c]);
+        name.textContent = label(c);
         percent.textContent = p >= 995 ? "100" : p < 10 ? (p / 10).toFixed(1) : String(Math.round(p / 10));
         bars.children[i].classList.toggle("chosen", c === chosen);
       });

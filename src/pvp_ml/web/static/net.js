@@ -1,17 +1,33 @@
 // The server: plain requests, and a socket that comes back by itself.
 
-const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
+// The address that the terminal printed carries keys behind the #. They stay with this tab, not in the address.
+const given = new URLSearchParams(location.hash.slice(1));
+for (const name of ["token", "control"]) if (given.get(name)) sessionStorage.setItem(name, given.get(name));
+const token = given.get("token") ?? sessionStorage.getItem("token") ?? "";
+export const control = sessionStorage.getItem("control") ?? "";
+if (given.has("control")) {
+  given.delete("control");
+  const rest = given.toString();
+  history.replaceState(null, "", location.pathname + location.search + (rest ? `#${rest}` : ""));
+}
 
 export async function ask(path, options = {}) {
-  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const headers = { ...options.headers, ...(token ? { Authorization: `Bearer ${token}` } : {}) };
   const answer = await fetch(path, { ...options, headers });
   if (!answer.ok) {
     const text = await answer.text();
-    let told = text;
-    try { told = JSON.parse(text).error; } catch { /* plain words are fine too */ }
-    throw new Error(told.trim() || `the server answered ${answer.status}`);
+    let message = text;
+    try { message = JSON.parse(text).error; } catch { /* plain words are fine too */ }
+    throw new Error(message.trim() || `the server answered ${answer.status}`);
   }
   return answer;
+}
+
+export const askJson = async (path, options) => (await ask(path, options)).json();
+
+// What changes something: needs the key of the printed address.
+export async function order(path) {
+  return askJson(path, { method: "POST", headers: { "X-Pvp-Ml-Control": control } });
 }
 
 export class Link extends EventTarget {
@@ -19,10 +35,15 @@ export class Link extends EventTarget {
   #tries = 0;
   #waiting = [];
 
+  constructor(game) {
+    super();
+    this.game = game;
+  }
+
   open() {
     const scheme = location.protocol === "https:" ? "wss" : "ws";
     const query = token ? `?token=${encodeURIComponent(token)}` : "";
-    const socket = new WebSocket(`${scheme}://${location.host}/ws${query}`);
+    const socket = new WebSocket(`${scheme}://${location.host}/ws/${encodeURIComponent(this.game)}${query}`);
     this.#socket = socket;
     socket.onopen = () => {
       this.#tries = 0;
@@ -34,15 +55,19 @@ export class Link extends EventTarget {
       this.dispatchEvent(new CustomEvent("message", { detail: message }));
     };
     socket.onclose = (event) => {
-      this.#tell("lost", event.reason);
       this.#tries += 1;
-      if (this.#tries < 30) setTimeout(() => this.open(), Math.min(250 * 2 ** this.#tries, 5000));
+      this.#tell("lost", event.reason);
+      setTimeout(() => this.open(), Math.min(250 * 2 ** this.#tries, 5000));
     };
+  }
+
+  get isOpen() {
+    return this.#socket?.readyState === WebSocket.OPEN;
   }
 
   send(message) {
     const text = JSON.stringify(message);
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(text);
+    if (this.isOpen) this.#socket.send(text);
     else if (message.type === "start" || message.type === "watch") this.#waiting = [text];
   }
 

@@ -7,6 +7,7 @@ export class Shelf {
   constructor(dialog, arena, log, show) {
     this.dialog = dialog;
     this.arena = arena;
+    this.api = `/api/games/${encodeURIComponent(arena.game)}`;
     this.log = log;
     this.show = show; // called with {frames, names, …} and the file's name
     this.bytes = null; // of the replay that is shown
@@ -27,7 +28,7 @@ export class Shelf {
   async open() {
     this.dialog.showModal();
     try {
-      const saved = await (await ask("/api/replays")).json();
+      const saved = await (await ask(`${this.api}/replays`)).json();
       this.list.replaceChildren(...saved.map((replay) => el("li", {}, el("button", { type: "button", class: "link", onclick: () => this.#openSaved(replay.name) }, replay.name.replace(/\.replay$/, "")),
         el("time", {}, new Date(replay.saved * 1000).toLocaleString()))));
       if (!saved.length) this.list.replaceChildren(el("li", { class: "quiet" }, this.arena.keeps ? "None yet: finish a match." : "Nothing is kept (--no-keep)."));
@@ -42,7 +43,7 @@ export class Shelf {
 
   async #openSaved(name) {
     try {
-      await this.#load(await (await ask(`/api/replays/${encodeURIComponent(name)}`)).arrayBuffer(), name);
+      await this.#load(await (await ask(`${this.api}/replays/${encodeURIComponent(name)}`)).arrayBuffer(), name);
     } catch (error) {
       toast(error.message, "error");
     }
@@ -60,17 +61,17 @@ export class Shelf {
   }
 
   async #load(bytes, name) {
-    const answer = await ask(`/api/frames?analyst=${encodeURIComponent(this.analyst.value)}`, { method: "POST", body: bytes });
-    const told = await answer.json();
+    const answer = await ask(`${this.api}/frames?analyst=${encodeURIComponent(this.analyst.value)}`, { method: "POST", body: bytes });
+    const replay = await answer.json();
     this.bytes = bytes;
     this.dialog.close();
-    this.show(told, name);
+    this.show(replay, name);
   }
 
   async save() {
     try {
       const { room } = this.log.facts;
-      const bytes = room ? await (await ask(`/api/matches/${encodeURIComponent(room)}/replay`)).arrayBuffer() : this.bytes;
+      const bytes = room ? await (await ask(`${this.api}/matches/${encodeURIComponent(room)}/replay`)).arrayBuffer() : this.bytes;
       if (!bytes) throw new Error("no match is shown");
       const link = el("a", { href: URL.createObjectURL(new Blob([bytes])), download: `${this.arena.game}-match.replay` });
       link.click();

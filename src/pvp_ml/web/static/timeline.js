@@ -2,7 +2,8 @@
 
 import { el, svg } from "./dom.js";
 
-const SPEEDS = [["¼×", 2400], ["½×", 1200], ["1×", 600], ["2×", 300], ["8×", 75]];
+const SPEEDS = [["¼×", 4], ["½×", 2], ["1×", 1], ["2×", 1 / 2], ["8×", 1 / 8]];
+const FASTEST_MS = 16;
 const [PLAY, PAUSE] = ["M4 2l10 6-10 6z", "M3 2h4v12H3zM9 2h4v12H9z"];
 const [BACK, FORTH] = ["M12 2v12L4 8zM2 2h2v12H2z", "M4 2v12l8-6zM12 2h2v12h-2z"];
 const sign = (d) => svg("svg", { viewBox: "0 0 16 16", class: "sign", "aria-hidden": "true" }, svg("path", { d }));
@@ -11,7 +12,8 @@ const HEIGHT = 64;
 
 export class Timeline {
   // act: {pause(), resume(), step(), speed(ms)} talk to the server; in a replay the page keeps time itself.
-  constructor(node, log, view, act) {
+  // `tick_ms` is the game's own pace.
+  constructor(node, log, view, act, tick_ms = 600) {
     this.log = log;
     this.view = view;
     this.act = act;
@@ -21,8 +23,8 @@ export class Timeline {
     this.play = button("play", sign(PAUSE), "Pause", () => this.toggle());
     this.back = button("back", sign(BACK), "One step back (←)", () => this.stepBy(-1));
     this.forth = button("forth", sign(FORTH), "One step on (→)", () => this.stepBy(1));
-    this.live = button("live", "Live", "Follow the newest step (End)", () => this.follow());
-    this.speeds = el("div", { class: "speeds", role: "radiogroup", "aria-label": "Speed" }, SPEEDS.map(([text, ms]) =>
+    this.live = button("live", "Live", "Live: follow the newest step (End)", () => this.follow());
+    this.speeds = el("div", { class: "speeds", role: "radiogroup", "aria-label": "Speed" }, SPEEDS.map(([text, times]) => [text, Math.max(FASTEST_MS, Math.round(tick_ms * times))]).map(([text, ms]) =>
       el("button", { type: "button", role: "radio", "aria-checked": "false", dataset: { ms: String(ms) }, title: `${ms} ms a step`, onclick: () => this.setSpeed(ms) }, text)));
     this.where = el("output", { class: "where" });
     this.slider = el("input", { type: "range", id: "scrub", min: "0", max: "0", value: "0", "aria-label": "Step of the match", oninput: () => this.scrub(Number(this.slider.value)) });
@@ -121,7 +123,8 @@ export class Timeline {
     const x = (step) => (last ? (step / last) * WIDTH : 0);
     this.cursor.setAttribute("x1", x(log.at));
     this.cursor.setAttribute("x2", x(log.at));
-    if (this.drawn === log.frames.length && this.chart.childElementCount) return;
+    const isOld = log.frames.length < this.drawn || log.frames.length - this.drawn > (log.isLive ? log.frames.length / 100 : 0);
+    if (!isOld && this.chart.childElementCount) return; // a long match is drawn anew when it has grown by a hundredth
     this.drawn = log.frames.length;
     const lines = new Map();
     const add = (name, step, share) => {

@@ -22,7 +22,7 @@ TIMER_COLUMNS = (S.T_ATTACK, S.T_FOOD, S.T_POTION, S.T_KARAMBWAN, S.T_FREEZE, S.
 """State columns of the first seven recorded timers."""
 
 UNLIKE_META = ("damageReceived", "episodeTicks")
-"""Meta that our signals tell otherwise on purpose: the truth instead of 0 (7.6 quirk), and ticks counted from 1."""
+"""Meta that our signals tell otherwise on purpose: the truth instead of 0, and ticks counted from 1."""
 SIGNAL_COLUMN = {signal.name: column for column, signal in enumerate(SIGNALS)}
 
 Names = tuple[list[str], list[str]]  # of observations and of mask bits
@@ -71,7 +71,7 @@ def compare_row(game: Replay, seat: int, tick: int, names: Names) -> Fields:
 
 
 def compare_signals(game: Replay, seat: int, tick: int) -> Fields:
-    """Our signals against the recorded meta fields (7.6) of the reply of that tick."""
+    """Our signals against the recorded meta fields of the reply of that tick."""
     found = []
     for name, recorded in game.fight.sides[seat].meta[game.rows[seat][tick]].items():
         column = SIGNAL_COLUMN.get(snake_case(name), -1)
@@ -139,7 +139,7 @@ def compare_tick(game: Replay, tick: int, report: FightReport, names: Names) -> 
 
 
 def compare_terminal(game: Replay, report: FightReport, names: Names) -> None:
-    """7.3: the reply after the death carries the observation of the death tick; its masks belong to a later tick."""
+    """The reply after the death carries the observation of the death tick; its masks belong to a later tick."""
     for seat, side in enumerate(game.fight.sides):
         wrong = np.flatnonzero(np.abs(side.obs[-1] - game.obs[seat]) > TOLERANCE)
         report.obs_rows += 1

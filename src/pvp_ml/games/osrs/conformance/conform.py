@@ -175,9 +175,9 @@ def _play_text(play: PlayReport) -> list[str]:
 
 def column_names(env: str) -> tuple[list[str], list[str]]:
     """Names of the observations and of the mask bits ('head.choice')."""
-    told = contract(env)
-    bits = [f"{head.name}.{choice}" for head in told.heads for choice in head.choices]
-    return [feature.name for feature in told.observation.features], bits
+    layout = contract(env)
+    bits = [f"{head.name}.{choice}" for head in layout.heads for choice in head.choices]
+    return [feature.name for feature in layout.observation.features], bits
 
 
 def kind_of(difference: Difference) -> str:
@@ -234,7 +234,7 @@ def conform(
     """Compare our game ('nh' or 'dharok') with every recorded fight in the folder; nothing in it is trusted.
 
     `free_plays` times each fight is played anew for (c), 0 leaves (c) out; `seed` drives those dice; `limit` > 0 takes
-    only that many fights of each set; `progress` is told one line per set.
+    only that many fights of each set; `progress` gets one line per set.
     """
     paths = sets_in(Path(folder), game)
     rolls, masks, replays = RollsReport(), MasksReport(), _Replays(GAMES[game])

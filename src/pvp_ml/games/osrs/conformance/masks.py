@@ -1,7 +1,7 @@
 """Masks computed again from observations: what can be tested of a fight whose state was not recorded.
 
 A seat's observation tells its levels, supplies and timers, and with them every mask but those of movement, which follow
-from places that it does not tell. So the fighters are put together from the observation and shown to the rules of 2.6.
+from places that it does not show. So the fighters are rebuilt from the observation and handed to the mask kernels.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pvp_ml.games.osrs.kernels import fighter as fighter_kernels
 from pvp_ml.games.osrs.kernels import observe as observe_kernels
 
 FOOD = 20
-TOLD = (*range(FOOD), *range(FOOD + 1, 27), *range(39, 45))
+SHOWN = (*range(FOOD), *range(FOOD + 1, 27), *range(39, 45))
 """Mask bits that follow from the observation; the food's does too unless it is a shark, which nobody counts (26)."""
 COUNTS = {
     22: S.KIND_RANGING,
@@ -62,7 +62,7 @@ def fighter_of(obs: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
 
 
 def masks_of(obs: npt.NDArray[np.float64], match: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-    """The 45 mask bits of an observation; only those of TOLD mean anything, and FOOD if no shark may be there."""
+    """The 45 mask bits of an observation; only those of SHOWN mean anything, and FOOD if no shark may be there."""
     me, opp, mask = fighter_of(obs), np.zeros(S.FIGHTER_SIZE, np.int32), np.zeros(45, np.bool_)
     opp[S.T_ATTACK] = round(obs[44]) + 1
     seen = obs.astype(np.float32)
@@ -80,8 +80,8 @@ def check_masks(fight: Fight, bit_names: list[str], report: MasksReport) -> None
     for side in fight.sides:
         for row in range(len(side.obs) - (1 if side.ended else 0)):
             wrong = side.mask[row] != masks_of(side.obs[row], match)
-            told = [*TOLD, FOOD] if side.obs[row, 175] else TOLD
-            found = [bit for bit in told if wrong[bit]]
+            checked = [*SHOWN, FOOD] if side.obs[row, 175] else SHOWN
+            found = [bit for bit in checked if wrong[bit]]
             report.rows += 1
             report.equal += not found
             for bit in found:

@@ -51,7 +51,9 @@ class Side:
     actions: npt.NDArray[np.int32]  # [n,H]; row 0 is −1
     obs: npt.NDArray[np.float64]  # [n,D]
     mask: npt.NDArray[np.bool_]  # [n,A]
-    meta: list[dict[str, float]]  # per row the numbers of 7.6; styles as 0 none, 1 melee, 2 ranged, 3 magic
+    meta: list[
+        dict[str, float]
+    ]  # per row the numbers of the reply's meta; styles as 0 none, 1 melee, 2 ranged, 3 magic
     ended: str
     samples: dict[int, Sample]  # by server tick
     hits: dict[int, list[Hit]]  # by server tick of the launch
@@ -101,7 +103,7 @@ def _by_episode(path: Path, columns: tuple[str, ...], key: int) -> dict[str, lis
 
 
 def _meta(fields: dict[str, Any]) -> dict[str, float]:
-    """The numbers among a reply's meta fields; a style is told by its name."""
+    """The numbers among a reply's meta fields; a style is given by its name."""
     if len(fields) > MAX_META:
         raise ValueError(f"a reply has {len(fields)} meta fields, allowed are {MAX_META}")
     out = {key: float(value) for key, value in fields.items() if isinstance(value, bool | int | float)}

@@ -155,7 +155,7 @@ class Replay:
         me[S.T_STAT] = sample.timers[7] if sample.timers[7] > 0 else 100
 
     def set_regeneration(self, seat: int, side: Side) -> None:
-        """3.13 quirk: a regeneration of an earlier episode keeps its phase. The first rise tells it.
+        """A regeneration of an earlier episode keeps its phase. The first rise tells it.
 
         A rise before that may be hidden by a drain in the same tick, so the phase is taken back to the first drain.
         """
@@ -173,7 +173,7 @@ class Replay:
             energy = now
 
     def carry_over(self, seat: int, side: Side) -> None:
-        """1.4 note A2: re-used players still show the last hitsplats of the episode before; the first replies tell."""
+        """Re-used players still show the last hitsplats of the episode before; the first replies tell."""
         row = self.rows[seat].get(self.first)
         later = self.rows[seat].get(self.first + 1)
         me, opp = self.fighters[seat], self.fighters[1 - seat]
@@ -185,7 +185,7 @@ class Replay:
             opp[S.SPLATS] = int(side.obs[later, 11] > 0)
 
     def set_run_mode(self, tick: int) -> None:
-        """3.16: a player without run energy walks; whoever never covers two tiles in a tick again is walking."""
+        """A player without run energy walks; whoever never covers two tiles in a tick again is walking."""
         for seat in range(2):
             self.fighters[seat, S.WALKS] = tick > self.runs_until[seat]
 
@@ -208,7 +208,7 @@ class Replay:
             self.dice[S.CHANNEL_HITS + seat, 1 : 1 + len(values)] = values
 
     def walk_tiles(self, seat: int, action: npt.NDArray[np.int32]) -> list[tuple[int, int]]:
-        """2.5: the equally good destinations of the action's walk order."""
+        """The equally good destinations of the action's walk order."""
         movement = 0 if self.dharok or action[0] < 0 else int(action[MOVEMENT])
         radius, shape = {1: (1, 1), 3: (int(action[-2]) + 1, 0), 4: (1, 2)}.get(movement, (0, 0))
         if radius == 0:
@@ -302,7 +302,7 @@ class Replay:
             self.strike_carried(victim, guess.weaken)
 
     def keep_guess(self, guess: Guess, tick: int) -> None:
-        """Remember what a guess that fits has told about poisons of earlier episodes."""
+        """Remember what a guess that fits revealed about poisons of earlier episodes."""
         for task in self.due_carried(tick):
             if task.weakens_at is None and guess.weaken:
                 task.weakens_at = tick
@@ -316,7 +316,7 @@ class Replay:
             me[S.POISON], me[S.POISON_AT], me[S.POISON_COUNT] = damage, S.NEVER, 0
 
     def strike_carried(self, victim: int, weakens: bool) -> None:
-        """3.12 once more, for a poison of an earlier episode that still runs beside the own one."""
+        """Poison damage once more, for a poison of an earlier episode that still runs beside the own one."""
         me = self.fighters[victim]
         if me[S.POISON] > 0:
             me[S.POISON] -= int(weakens)
@@ -362,7 +362,7 @@ class Replay:
         signals_kernels.report(self.fighters, self.match, tick_kernels.RUNNING, self.signals, self.rewards)
 
     def refresh_health(self) -> None:
-        """1.4 note A: in the tick of a death the vector was computed twice, so the reply's 11 does not lag."""
+        """In the tick of a death the vector was computed twice, so the reply's 11 does not lag."""
         for seat in range(2 if not self.dharok else 0):
             opp = self.fighters[1 - seat]
             if opp[S.SPLATS] > 0:

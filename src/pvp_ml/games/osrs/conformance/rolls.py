@@ -1,6 +1,6 @@
 """Recorded attacks computed again: rolls, hit chance, max hit, delay and speed, and whether the damage was possible.
 
-The recorded state of both fighters at launch goes into the rules of section 4; what comes out must be what the
+The recorded state of both fighters at launch goes into the combat kernels; what comes out must be what the
 recording side computed. The damage itself was rolled there, so it is only tested against what the rules allow.
 """
 
@@ -45,7 +45,7 @@ def _rows(fighter: Fighter) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def allowed_damage(hit: Hit, max_hit: int) -> set[int]:
-    """4.4, 4.6, 4.7: the totals that an attack of one part may have had."""
+    """The totals that an attack of one part may have had."""
     guarded = bool(combat.protects(hit.victim.prayers, hit.style))
     weapon, ammunition = hit.attacker.worn[S.WEAPON], hit.attacker.worn[S.AMMUNITION]
     top = 0.999999
@@ -127,7 +127,7 @@ def check_hit(hit: Hit, second: bool) -> dict[str, bool]:
 
 
 def recorded_max_hit(hit: Hit, max_hit: int) -> int:
-    """The recordings hold the generic maximum, which for the volatile staff is that of no spell; its own is 4.6's."""
+    """The recordings hold the generic maximum, which for the volatile staff is that of no spell, not its own."""
     if hit.special == S.VOLATILE_STAFF:
         return int(combat.spell_max_hit(S.SPELL_NONE, hit.attacker.bonuses[S.B_MAGIC_PERCENT]))
     return max_hit

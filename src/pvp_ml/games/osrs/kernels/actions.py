@@ -1,4 +1,4 @@
-"""What an agent's action does in its slot of the tick (2.1–2.5 NH, 2.8 Dharok)."""
+"""What an agent's action does in its slot of the tick."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ D_ATTACK, D_POTION, D_FOOD, D_KARAMBWAN, D_VENG, D_GEAR = range(6)
 
 @kernel
 def set_target(me):
-    """2.2: attack the opponent and follow it."""
+    """Attack the opponent and follow it."""
     me[S.TARGET] = 1
     me[S.FOLLOW] = 1
 
 
 @kernel
 def drink_choice(me, match, choice):
-    """2.3: brew, restore, combat, ranging as choices 1…4."""
+    """Brew, restore, combat, ranging as choices 1…4."""
     if choice == 1:
         drink(me, match, S.KIND_BREW)
     elif choice == 2:
@@ -51,7 +51,7 @@ def drink_choice(me, match, choice):
 
 @kernel
 def pray_choice(me, choice):
-    """2.3: Protect from Magic, Missiles, Melee, Smite, Redemption as choices 1…5."""
+    """Protect from Magic, Missiles, Melee, Smite, Redemption as choices 1…5."""
     if choice == 1:
         pray_overhead(me, S.PROTECT_MAGIC)
     elif choice == 2:
@@ -66,7 +66,7 @@ def pray_choice(me, choice):
 
 @kernel
 def attack_with_magic(me, kind):
-    """2.2 attack 1: mage gear and prayers, then an ice spell, a blood spell or the weapon's special."""
+    """Attack 1: mage gear and prayers, then an ice spell, a blood spell or the weapon's special."""
     equip_set(me, S.SET_MAGE)
     pray_offensively(me, me[S.PRAY_MAGE])
     if kind == 3:
@@ -80,7 +80,7 @@ def attack_with_magic(me, kind):
 
 @kernel
 def attack_with_ranged(me, kind):
-    """2.2 attack 2: ranged gear and prayers, special on or off."""
+    """Attack 2: ranged gear and prayers, special on or off."""
     equip_set(me, S.SET_RANGED)
     me[S.SPELL] = S.SPELL_NONE
     pray_offensively(me, me[S.PRAY_RANGED])
@@ -93,7 +93,7 @@ def attack_with_ranged(me, kind):
 
 @kernel
 def attack_with_melee(me, kind):
-    """2.2 attack 3: melee prayers, then the melee set, or the spec set with its special."""
+    """Attack 3: melee prayers, then the melee set, or the spec set with its special."""
     pray_offensively(me, me[S.PRAY_MELEE])
     me[S.SPELL] = S.SPELL_NONE
     if kind == 1:
@@ -110,7 +110,7 @@ def attack_with_melee(me, kind):
 
 @kernel
 def walk_choice(me, opp, match, dice, seat, movement, farcast):
-    """2.5: next to, under, farcast, diagonal as choices 1…4."""
+    """Next to, under, farcast, diagonal as choices 1…4."""
     if movement == 1:
         walk_near(me, opp, match, dice, seat, 1, 1)
     elif movement == 2:
@@ -123,7 +123,7 @@ def walk_choice(me, opp, match, dice, seat, movement, farcast):
 
 @kernel
 def act_nh(me, opp, match, dice, seat, action):
-    """2.1: the whole action at once, in the order of its steps. An attack without its type is refused (D5)."""
+    """The whole action at once, in the order of its steps. An attack without its type is refused."""
     pray_choice(me, action[OVERHEAD])
     if action[FOOD] == 1:
         eat_food(me, match)
@@ -145,7 +145,7 @@ def act_nh(me, opp, match, dice, seat, action):
     walk_choice(me, opp, match, dice, seat, action[MOVEMENT], action[FARCAST])
 
 
-# --- Dharok (2.8) ----------------------------------------------------------------------------------------------------
+# --- Dharok ----------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -158,7 +158,7 @@ def equip_one(me, item):
 
 @kernel
 def strip_armour(me):
-    """2.8 gear 2: platebody and platelegs off, each needs a free slot."""
+    """Gear 2: platebody and platelegs off, each needs a free slot."""
     if me[S.WORN + S.BODY] != 0:
         take_off(me, S.BODY)
     if me[S.WORN + S.LEGS] != 0:
@@ -167,7 +167,7 @@ def strip_armour(me):
 
 @kernel
 def wear_armour(me):
-    """2.8 gear 1: every item of the initial equipment that is in the inventory, the tentacle and defender included."""
+    """Gear 1: every item of the initial equipment that is in the inventory, the tentacle and defender included."""
     for k in range(S.SET_SIZE):
         item = me[S.SETS + k]
         if item != 0:
@@ -176,7 +176,7 @@ def wear_armour(me):
 
 @kernel
 def act_dharok(me, match, action):
-    """2.8: food, potion, karambwan, gear, vengeance, attack."""
+    """Food, potion, karambwan, gear, vengeance, attack."""
     if action[D_FOOD] == 1:
         eat_food(me, match)
     drink_choice(me, match, action[D_POTION])

@@ -1,4 +1,4 @@
-"""Performing an attack (3.7 A1–A12): choose the method, roll its hits, queue them on the victim, remember them."""
+"""Performing an attack: choose the method, roll its hits, queue them on the victim, remember them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from pvp_ml.games.osrs.kernels.fighter import heal_up_to, left, protection, spen
 from pvp_ml.games.osrs.kernels.jit import kernel
 from pvp_ml.games.osrs.kernels.move import can_reach, distance, method_of, style_of
 
-# --- remembering hits (1.4 notes B–F) --------------------------------------------------------------------------------
+# --- remembering hits ------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -46,7 +46,7 @@ def push(me, first, counts, value):
 
 @kernel
 def remember_gear(victim, attacker, style):
-    """145…159: what the victim has seen of the attacker's gear of that style (note B for melee)."""
+    """145…159: what the victim has seen of the attacker's gear of that style."""
     if style == S.MAGE:
         first, gear, accuracy, strength = 0, 6, S.B_ATT_MAGIC, S.B_MAGIC_PERCENT
     elif style == S.RANGE:
@@ -65,7 +65,7 @@ def remember_gear(victim, attacker, style):
 
 @kernel
 def remember_hit(attacker, victim, style, total):
-    """Count a hit when it is created (note D): styles, the victim's prayer, the gear it was made with."""
+    """Count a hit when it is created: styles, the victim's prayer, the gear it was made with."""
     prayed = protection(victim)
     matched = 1 if prayed == style + 1 else 0
     attacker[S.N_HITS] += 1
@@ -87,7 +87,7 @@ def remember_hit(attacker, victim, style, total):
         attacker[S.TICK_SMITE] = 1
 
 
-# --- queueing hits (3.8) ---------------------------------------------------------------------------------------------
+# --- queueing hits ---------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -113,12 +113,12 @@ def queue_hit(attacker, victim, dice, seat, hit):
     remember_hit(attacker, victim, hit[S.HIT_STYLE], total)
 
 
-# --- rolling hits (4.4, 4.6, 4.7) ------------------------------------------------------------------------------------
+# --- rolling hits ----------------------------------------------------------------------------------------------------
 
 
 @kernel
 def roll_bolt(attacker, victim, match, special, accurate, damage):
-    """4.7: the effect of an enchanted bolt on a rolled hit."""
+    """The effect of an enchanted bolt on a rolled hit."""
     ammunition = attacker[S.WORN + S.AMMUNITION]
     if not accurate and not match[S.Q_OPAL_ON_MISS]:
         return damage
@@ -131,7 +131,7 @@ def roll_bolt(attacker, victim, match, special, accurate, damage):
 
 @kernel
 def roll_damage(attacker, victim, match, style, special, accurate, max_hit):
-    """4.4: one ordinary damage part, protection and bolt effect included."""
+    """One ordinary damage part, protection and bolt effect included."""
     damage = 0
     if accurate:
         damage = below(match, max_hit + 1)
@@ -152,7 +152,7 @@ def shielded(victim, match, style, damage):
 
 @kernel
 def roll_claws(victim, match, chance, max_hit, hit):
-    """4.6 dragon claws: four rolls, the first that lands sets the pattern; accurate is the fourth roll's outcome."""
+    """Dragon claws: four rolls, the first that lands sets the pattern; accurate is the fourth roll's outcome."""
     first, accurate = 0, 0
     maximum = max_hit
     if protects(victim[S.PRAYERS], S.MELEE):
@@ -172,7 +172,7 @@ def roll_claws(victim, match, chance, max_hit, hit):
 
 @kernel
 def roll_vesta(attacker, victim, match, attack_roll, chance, max_hit, hit):
-    """4.6 Vesta's longsword: a test against a quarter of the stab defence; a failure re-rolls the accurate flag."""
+    """Vesta's longsword: a test against a quarter of the stab defence; a failure re-rolls the accurate flag."""
     defence = vesta_defence_roll(victim[S.DEF], victim[S.PRAYERS], victim[S.BONUS + S.B_DEF_STAB])
     hit[S.HIT_PART] = 0
     if hit_chance(attack_roll, defence) > uniform(match):
@@ -214,7 +214,7 @@ def roll_hit(attacker, victim, match, style, special, numbers, hit):
 
 @kernel
 def hits_of(attacker, special):
-    """How many hits one attack makes (4.5, 4.6)."""
+    """How many hits one attack makes."""
     if special == S.GRANITE_MAUL:
         return max(1, attacker[S.MAUL_QUEUED])
     if special in (S.DRAGON_DAGGER, S.DRAGON_KNIFE):
@@ -226,7 +226,7 @@ def hits_of(attacker, special):
 
 @kernel
 def speed_of(attacker, match, style, special):
-    """4.1: ticks until the next attack."""
+    """Ticks until the next attack."""
     if style == S.MAGE:
         return SPELL_SPEED
     weapon = attacker[S.WORN + S.WEAPON]
@@ -242,7 +242,7 @@ def speed_of(attacker, match, style, special):
 
 @kernel
 def apply_spell(attacker, victim, match, spell, total):
-    """3.8: freeze the victim or heal the caster when the spell is accurate, in the tick of the cast."""
+    """Freeze the victim or heal the caster when the spell is accurate, in the tick of the cast."""
     ticks = freeze_ticks(spell, 0 if match[S.Q_FREEZE_TICKS] else 1)
     if ticks > 0:
         if left(victim, match, S.T_FREEZE) == 0 and left(victim, match, S.T_IMMUNE) == 0:
@@ -257,7 +257,7 @@ def apply_spell(attacker, victim, match, spell, total):
 
 @kernel
 def launch(attacker, victim, match, dice, seat, hit, method):
-    """A9–A11: drain energy, calculate and queue all hits, set the attack timer. `hit` is scratch [HIT_SIZE]."""
+    """Drain energy, calculate and queue all hits, set the attack timer. `hit` is scratch [HIT_SIZE]."""
     style = style_of(attacker, method)
     spell = attacker[S.SPELL] if method == S.METHOD_SPELL else S.SPELL_NONE
     weapon = attacker[S.WORN + S.WEAPON]
@@ -306,7 +306,7 @@ def launch(attacker, victim, match, dice, seat, hit, method):
 
 @kernel
 def may_attack(me, opp, match, method):
-    """A4–A8: the tests between reach and the attack; a failed one may clear the target."""
+    """The tests between reach and the attack; a failed one may clear the target."""
     special = I.ITEM_SPECIAL[me[S.WORN + S.WEAPON]] if method == S.METHOD_SPECIAL else S.SPECIAL_NONE
     if special != S.GRANITE_MAUL and left(me, match, S.T_ATTACK) > 0:
         return False
@@ -326,7 +326,7 @@ def may_attack(me, opp, match, method):
 
 @kernel
 def attack(me, opp, match, dice, seat, hit):
-    """The attacking half of a fighter's combat step (3.7); granite-maul presses do not outlive it (A12)."""
+    """The attacking half of a fighter's combat step; granite-maul presses do not outlive it."""
     if me[S.TARGET] and (me[S.DYING] or opp[S.DYING]):
         stop_attacking(me)
     elif me[S.TARGET]:

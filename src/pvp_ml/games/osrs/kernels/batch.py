@@ -14,7 +14,7 @@ LINE = 64
 
 @inlined_kernel
 def copy_hidden(obs, hidden, privileged):
-    """1.3: each seat's privileged row holds the opponent's hidden features, in feature order; obs [2,D]."""
+    """Each seat's privileged row holds the opponent's hidden features, in feature order; obs [2,D]."""
     for k in range(hidden.shape[0]):
         column = hidden[k]
         privileged[0, k] = obs[1, column]

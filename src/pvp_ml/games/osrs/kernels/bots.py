@@ -1,4 +1,4 @@
-"""Scripted opponents inside the game (6.1–6.3).
+"""Scripted opponents inside the game.
 
 They decide before their timers fall, so the caller lends them the clock of the previous tick: every `left` here is the
 value at the end of that tick.
@@ -37,7 +37,7 @@ from pvp_ml.games.osrs.kernels.move import distance, method_of, queue_walk, reac
 
 @kernel
 def health_due(enemy):
-    """6.2 HPdue: HP after everything that lands within two combat steps."""
+    """HP after everything that lands within two combat steps."""
     health = enemy[S.HP]
     for k in range(enemy[S.DUES]):
         health -= enemy[S.DUE_QUEUE + k]
@@ -50,7 +50,7 @@ def health_due(enemy):
 
 @kernel
 def switch_gear(bot, which, prayers):
-    """6.1: prayers, then the listed items; unlike an agent a bot takes nothing else off."""
+    """Prayers, then the listed items; unlike an agent a bot takes nothing else off."""
     pray_offensively(bot, prayers)
     equip_listed(bot, S.SETS + which * S.SET_SIZE, S.SET_SIZE)
     refresh_bonuses(bot)
@@ -58,7 +58,7 @@ def switch_gear(bot, which, prayers):
 
 @kernel
 def answer_overhead(bot, enemy, match):
-    """6.2 no. 1: one tick in five, pray against what the enemy holds."""
+    """One tick in five, pray against what the enemy holds."""
     if below(match, 5) != 0:
         return
     method = method_of(enemy)
@@ -79,7 +79,7 @@ def can_barrage(bot):
 
 @kernel
 def style_score(enemy, style):
-    """6.2 style choice: chance to hit with a huge roll, times 120, or 84 against a protected enemy, over 4."""
+    """Score of a style: chance to hit with a huge roll, times 120, or 84 against a protected enemy, over 4."""
     if style == S.MAGE:
         roll = magic_defence_roll(enemy[S.MAG], enemy[S.DEF], enemy[S.PRAYERS], enemy[S.BONUS + S.B_DEF_MAGIC])
     elif style == S.RANGE:
@@ -101,7 +101,7 @@ def barrage(bot):
 
 @kernel
 def choose_style(bot, enemy, match):
-    """6.2 no. 6: magic, ranged, melee by score; ties to the earlier one."""
+    """Magic, ranged, melee by score; ties to the earlier one."""
     best, style = -1.0, S.RANGE
     if can_barrage(bot):
         best, style = style_score(enemy, S.MAGE), S.MAGE
@@ -124,7 +124,7 @@ def choose_style(bot, enemy, match):
 
 @kernel
 def step_away(bot, match):
-    """6.2 no. 3: three tiles west, east or north, if nothing is in the way."""
+    """Three tiles west, east or north, if nothing is in the way."""
     direction = below(match, 3)
     x, y = bot[S.X], bot[S.Y]
     if direction == 0:
@@ -139,7 +139,7 @@ def step_away(bot, match):
 
 @kernel
 def nh_bot_acts(bot, enemy, match, enemy_first):
-    """6.2: the ordered list; everything but the overhead ends it. `enemy_first` 1: the enemy's timers fell already."""
+    """The ordered list; everything but the overhead ends it. `enemy_first` 1: the enemy's timers fell already."""
     answer_overhead(bot, enemy, match)
     ready = left(bot, match, S.T_ATTACK) <= 1
     thawed = left(bot, match, S.T_FREEZE) == 0
@@ -168,7 +168,7 @@ def nh_bot_acts(bot, enemy, match, enemy_first):
 
 @kernel
 def pot_up(bot, match):
-    """6.1 S7: the first matching line only; a blocked attempt ends it too."""
+    """The first matching line only; a blocked attempt ends it too."""
     if match[S.Q_BOT_POTS_UP] and bot[S.HP] <= bot[S.BASE_HP] and bot[S.COUNT + S.KIND_ANGLERFISH] > 0:
         eat_anglerfish(bot, match)
     elif bot[S.RNG] <= bot[S.BASE_RNG] and bot[S.COUNT + S.KIND_RANGING] > 0:
@@ -179,7 +179,7 @@ def pot_up(bot, match):
 
 @kernel
 def decide(bot, enemy, match, enemy_first):
-    """6.1 S2–S7: one decision of a bot."""
+    """One decision of a bot."""
     if not bot[S.BOT_ENEMY]:
         bot[S.PRAYERS] = 0
     elif bot[S.IS_BOT] == S.BOT_NH:
@@ -191,6 +191,6 @@ def decide(bot, enemy, match, enemy_first):
 
 @kernel
 def retaliate(bot, match):
-    """6.1 S11: one tick after an executed hit, an idle bot that stands still hits back."""
+    """One tick after an executed hit, an idle bot that stands still hits back."""
     if bot[S.BOT_RETALIATE_AT] == match[S.TICK] and not bot[S.TARGET] and not bot[S.MOVING]:
         set_target(bot)

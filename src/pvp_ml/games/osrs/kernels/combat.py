@@ -1,8 +1,8 @@
-"""Combat mathematics (simulation.md 4 and the delays of 3.8): one small pure function per rule.
+"""Combat mathematics and flight delays: one small pure function per rule.
 
 No state and no dice in here: levels, bonuses and uniform numbers come in, numbers go out, so recorded rolls can be
-forced and a rule can be read beside its section. Number handling is that of section 4.0: "f32" steps are computed in
-single precision and floored, special factors are doubles whose product is rounded to single precision first.
+forced. Number handling is that of the reference: "f32" steps are computed in single precision and floored, special
+factors are doubles whose product is rounded to single precision first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pvp_ml.games.osrs import items as I
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.kernels.jit import kernel
 
-# Special factors (4.6): row 0 the reference, row 1 the live game (section 8). Indexed by special.
+# Special factors: row 0 the reference, row 1 the live game. Indexed by special.
 SPECIAL_ACCURACY = np.ones((2, len(I.SPECIALS)), np.float64)
 SPECIAL_ACCURACY[:, S.ARMADYL_GODSWORD] = SPECIAL_ACCURACY[:, S.ANCIENT_GODSWORD] = 2.0
 SPECIAL_ACCURACY[:, S.DRAGON_SCIMITAR] = 1.25
@@ -25,7 +25,7 @@ SPECIAL_STRENGTH = np.ones(len(I.SPECIALS), np.float64)
 SPECIAL_STRENGTH[S.DRAGON_DAGGER], SPECIAL_STRENGTH[S.ARMADYL_GODSWORD] = 1.15, 1.375
 SPECIAL_STRENGTH[S.ANCIENT_GODSWORD], SPECIAL_STRENGTH[S.BALLISTA], SPECIAL_STRENGTH[S.DARK_BOW] = 1.10, 1.25, 1.5
 
-# Spells by number, 0 = none (4.3, 3.8, 2.2).
+# Spells by number, 0 = none.
 SPELL_MAX = np.array([0, 18, 22, 26, 30, 15, 21, 25, 29], np.int32)
 SPELL_LEVEL = np.array([0, 58, 70, 82, 94, 56, 68, 80, 92], np.int32)
 SPELL_FREEZE = np.array([0, 8, 16, 24, 32, 0, 0, 0, 0], np.int32)
@@ -35,7 +35,7 @@ SPELL_HEAL = np.array([0, 0, 0, 0, 0, 0.10, 0.15, 0.20, 0.25], np.float64)
 SPELL_SPEED = 5
 MAGIC_RANGE = 10
 
-# Kinds of flight (3.8).
+# Kinds of flight.
 DELAY_NONE, DELAY_MAGIC, DELAY_BOW, DELAY_THROWN, DELAY_BALLISTA, DELAY_BALLISTA_SPECIAL, DELAY_SECOND_ARROW = range(7)
 
 ATTACK_PRAYERS = S.INCREDIBLE_REFLEXES | S.PIETY
@@ -49,12 +49,12 @@ for _table in (SPECIAL_ACCURACY, SPECIAL_STRENGTH, SPELL_MAX, SPELL_LEVEL, SPELL
     _table.setflags(write=False)
 
 
-# --- prayers (3.11) --------------------------------------------------------------------------------------------------
+# --- prayers ---------------------------------------------------------------------------------------------------------
 
 
 @kernel
 def switched_on(prayers, bit):
-    """3.11: the prayer set after switching `bit` on; the prayers that it excludes go off."""
+    """The prayer set after switching `bit` on; the prayers that it excludes go off."""
     if bit & S.OVERHEADS:
         return (prayers & ~S.OVERHEADS) | bit
     if bit == S.STEEL_SKIN:
@@ -72,7 +72,7 @@ def switched_on(prayers, bit):
 
 @kernel
 def prayer_level(bit):
-    """3.11: level that a prayer needs (Piety, Rigour and Augury also need Defence 70)."""
+    """Level that a prayer needs (Piety, Rigour and Augury also need Defence 70)."""
     for known, level in (
         (S.STEEL_SKIN, 28),
         (S.ULTIMATE_STRENGTH, 31),
@@ -95,7 +95,7 @@ def prayer_level(bit):
 
 @kernel
 def drain_per_minute(prayers):
-    """3.11: Prayer points that the set drains in a minute, before the prayer bonus."""
+    """Prayer points that the set drains in a minute, before the prayer bonus."""
     rate = 40 * ((prayers >> 26 & 1) + (prayers >> 27 & 1) + (prayers >> 28 & 1))  # Piety, Rigour, Augury
     rate += 30 * (prayers >> 23 & 1) + 10 * (prayers >> 22 & 1)  # Smite, Redemption
     for bit in range(13, 21):
@@ -105,7 +105,7 @@ def drain_per_minute(prayers):
 
 @kernel
 def protects(prayers, style):
-    """3.11: whether the set has the protection prayer against that style."""
+    """Whether the set has the protection prayer against that style."""
     if style == S.MELEE:
         return prayers & S.PROTECT_MELEE != 0
     if style == S.RANGE:
@@ -115,7 +115,7 @@ def protects(prayers, style):
 
 @kernel
 def attack_factor(prayers):
-    """3.11: factor on Attack."""
+    """Factor on Attack."""
     if prayers & S.PIETY:
         return np.float32(1.20)
     return np.float32(1.15) if prayers & S.INCREDIBLE_REFLEXES else np.float32(1.0)
@@ -123,7 +123,7 @@ def attack_factor(prayers):
 
 @kernel
 def strength_factor(prayers):
-    """3.11: factor on Strength."""
+    """Factor on Strength."""
     if prayers & S.PIETY:
         return np.float32(1.23)
     return np.float32(1.15) if prayers & S.ULTIMATE_STRENGTH else np.float32(1.0)
@@ -131,7 +131,7 @@ def strength_factor(prayers):
 
 @kernel
 def defence_factor(prayers):
-    """3.11: factor on Defence."""
+    """Factor on Defence."""
     if prayers & (S.PIETY | S.RIGOUR | S.AUGURY):
         return np.float32(1.25)
     return np.float32(1.15) if prayers & S.STEEL_SKIN else np.float32(1.0)
@@ -139,7 +139,7 @@ def defence_factor(prayers):
 
 @kernel
 def ranged_accuracy_factor(prayers):
-    """3.11: factor on Ranged for accuracy."""
+    """Factor on Ranged for accuracy."""
     if prayers & S.RIGOUR:
         return np.float32(1.20)
     return np.float32(1.15) if prayers & S.EAGLE_EYE else np.float32(1.0)
@@ -147,7 +147,7 @@ def ranged_accuracy_factor(prayers):
 
 @kernel
 def ranged_strength_factor(prayers):
-    """3.11: factor on Ranged for damage."""
+    """Factor on Ranged for damage."""
     if prayers & S.RIGOUR:
         return np.float32(1.23)
     return np.float32(1.15) if prayers & S.EAGLE_EYE else np.float32(1.0)
@@ -155,67 +155,67 @@ def ranged_strength_factor(prayers):
 
 @kernel
 def magic_factor(prayers):
-    """3.11: factor on Magic, attacking and defending."""
+    """Factor on Magic, attacking and defending."""
     if prayers & S.AUGURY:
         return np.float32(1.25)
     return np.float32(1.15) if prayers & S.MYSTIC_MIGHT else np.float32(1.0)
 
 
-# --- effective levels and rolls (4.2) --------------------------------------------------------------------------------
+# --- effective levels and rolls --------------------------------------------------------------------------------------
 
 
 @kernel
 def floor_f32(level, factor):
-    """4.0: level × factor in single precision, floored. Both are non-negative."""
+    """Level × factor in single precision, floored. Both are non-negative."""
     return int(np.float32(level) * np.float32(factor))
 
 
 @kernel
 def floor_special(value, factor):
-    """4.0: value × a double factor, rounded to single precision, floored."""
+    """Value × a double factor, rounded to single precision, floored."""
     return int(np.float32(np.float64(value) * factor))
 
 
 @kernel
 def effective_attack(level, prayers, style, special_factor):
-    """4.2 effAtt: floor(Attack × prayer) + style + 8, times the special's accuracy."""
+    """Floor(Attack × prayer) + style + 8, times the special's accuracy."""
     bonus = 3 if style == I.STYLE_ACCURATE else 0
     return floor_special(floor_f32(level, attack_factor(prayers)) + bonus + 8, special_factor)
 
 
 @kernel
 def effective_defence(level, prayers):
-    """4.2 effDef: floor(Defence × prayer) + 8; no default style adds Defence."""
+    """Floor(Defence × prayer) + 8; no default style adds Defence."""
     return floor_f32(level, defence_factor(prayers)) + 8
 
 
 @kernel
 def effective_ranged(level, prayers):
-    """4.2 effRng for accuracy: floor(Ranged × prayer) + 8; rapid adds nothing."""
+    """For accuracy: floor(Ranged × prayer) + 8; rapid adds nothing."""
     return floor_f32(level, ranged_accuracy_factor(prayers)) + 8
 
 
 @kernel
 def effective_magic_attack(level, prayers):
-    """4.2 effMagAtt: floor(Magic × prayer) + 9."""
+    """Floor(Magic × prayer) + 9."""
     return floor_f32(level, magic_factor(prayers)) + 9
 
 
 @kernel
 def effective_magic_defence(level, prayers):
-    """4.2 effMagDef: floor(Magic × prayer)."""
+    """Floor(Magic × prayer)."""
     return floor_f32(level, magic_factor(prayers))
 
 
 @kernel
 def roll_limit(effective, bonus):
-    """4.2: attack or defence roll = effective level × (bonus + 64)."""
+    """Attack or defence roll = effective level × (bonus + 64)."""
     return effective * (bonus + 64)
 
 
 @kernel
 def magic_defence_roll(magic_level, defence_level, prayers, bonus):
-    """4.2: (floor(0.7 effMagDef) + floor(0.3 effDef)) × (magic defence + 64); plain doubles, as recorded."""
+    """(floor(0.7 effMagDef) + floor(0.3 effDef)) × (magic defence + 64); plain doubles, as recorded."""
     magic = int(0.7 * effective_magic_defence(magic_level, prayers))
     defence = int(0.3 * effective_defence(defence_level, prayers))
     return roll_limit(magic + defence, bonus)
@@ -223,7 +223,7 @@ def magic_defence_roll(magic_level, defence_level, prayers, bonus):
 
 @kernel
 def worn_bonuses(worn, out):
-    """4.2: write the 14 bonus sums of the worn items; a thrown weapon leaves the ammunition out."""
+    """Write the 14 bonus sums of the worn items; a thrown weapon leaves the ammunition out."""
     out[:14] = 0
     last = S.AMMUNITION if I.ITEM_THROWN[worn[S.WEAPON]] else S.SLOTS
     for slot in range(last):
@@ -233,7 +233,7 @@ def worn_bonuses(worn, out):
 
 @kernel
 def hit_chance(attack, defence):
-    """4.2: chance that an attack roll beats a defence roll, single precision."""
+    """Chance that an attack roll beats a defence roll, single precision."""
     a, d = np.float32(attack), np.float32(defence)
     one, two = np.float32(1.0), np.float32(2.0)
     if attack > defence:
@@ -241,12 +241,12 @@ def hit_chance(attack, defence):
     return a / (two * (d + one))
 
 
-# --- maximum hits (4.3) ----------------------------------------------------------------------------------------------
+# --- maximum hits ----------------------------------------------------------------------------------------------------
 
 
 @kernel
 def wears_full_dharok(worn):
-    """4.3: helm, platebody, platelegs and greataxe all worn."""
+    """Helm, platebody, platelegs and greataxe all worn."""
     return (
         worn[S.HEAD] == I.DHAROKS_HELM
         and worn[S.BODY] == I.DHAROKS_BODY
@@ -257,7 +257,7 @@ def wears_full_dharok(worn):
 
 @kernel
 def dharok_factor(hp, base_hp):
-    """4.3: 1 + (maxHP − HP)/100 × maxHP/100; below 1 while HP is above its base."""
+    """1 + (maxHP − HP)/100 × maxHP/100; below 1 while HP is above its base."""
     hundred = np.float32(100.0)
     lost = np.float32(base_hp - hp) / hundred
     return np.float32(1.0) + lost * (np.float32(base_hp) / hundred)
@@ -265,7 +265,7 @@ def dharok_factor(hp, base_hp):
 
 @kernel
 def melee_max_hit(level, prayers, style, bonus, dharok, special_factor):
-    """4.3 melee: floor((effStr × (bonus + 64) + 320) / 640) × Dharok (1 without the set) × special, floored."""
+    """Melee: floor((effStr × (bonus + 64) + 320) / 640) × Dharok (1 without the set) × special, floored."""
     effective = floor_f32(level, strength_factor(prayers)) + (3 if style == I.STYLE_AGGRESSIVE else 0) + 8
     maximum = np.float32((effective * (bonus + 64) + 320) // 640) * np.float32(dharok)
     return floor_special(maximum, special_factor)
@@ -273,7 +273,7 @@ def melee_max_hit(level, prayers, style, bonus, dharok, special_factor):
 
 @kernel
 def ranged_max_hit(level, prayers, bonus, special_factor):
-    """4.3 ranged: (effStr × (bonus + 64) + 320) / 640 × special, floored once at the end."""
+    """Ranged: (effStr × (bonus + 64) + 320) / 640 × special, floored once at the end."""
     effective = floor_f32(level, ranged_strength_factor(prayers)) + 8
     maximum = np.float32(effective * (bonus + 64) + 320) / np.float32(640.0)
     return floor_special(maximum, special_factor)
@@ -281,7 +281,7 @@ def ranged_max_hit(level, prayers, bonus, special_factor):
 
 @kernel
 def spell_max_hit(spell, damage_percent):
-    """4.3 magic: floor(spell maximum × (1 + percent/100))."""
+    """Magic: floor(spell maximum × (1 + percent/100))."""
     factor = np.float32(1.0) + np.float32(damage_percent) / np.float32(100.0)
     return int(np.float32(SPELL_MAX[spell]) * factor)
 
@@ -290,11 +290,11 @@ def spell_max_hit(spell, damage_percent):
 def attack_numbers(
     style, special, spell, att_level, att_prayers, att_bonus, att_worn, base_hp, def_level, def_prayers, def_bonus, live
 ):
-    """4.2 and 4.3 together: (attack roll, defence roll, max hit) of one attack.
+    """Rolls and maximum: (attack roll, defence roll, max hit) of one attack.
 
     `special` is the special that attacks, 0 otherwise; `spell` the spell that is cast, 0 otherwise. Levels [7], bonuses
     [14], worn [11] are rows of the two fighters; `live` 1 takes the special factors of the live game. Vesta's
-    longsword, claws, Statius, dark bow and volatile staff then apply their own rules of 4.6 to these numbers.
+    longsword, claws, Statius, dark bow and volatile staff then apply the rules of their specials to these numbers.
     """
     accuracy = SPECIAL_ACCURACY[live, special]
     weapon = att_worn[S.WEAPON]
@@ -331,7 +331,7 @@ def attack_numbers(
     return attack, defence, spell_max_hit(spell, att_bonus[S.B_MAGIC_PERCENT])
 
 
-# --- damage (4.4) ----------------------------------------------------------------------------------------------------
+# --- damage ----------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -342,7 +342,7 @@ def pick(u, count):
 
 @kernel
 def between(u, low, high):
-    """A whole number in [low, high] from a uniform number in [0, 1); reversed bounds are put in order (4.6)."""
+    """A whole number in [low, high] from a uniform number in [0, 1); reversed bounds are put in order."""
     if low > high:
         low, high = high, low
     return low + pick(u, high - low + 1)
@@ -350,11 +350,11 @@ def between(u, low, high):
 
 @kernel
 def protected(damage):
-    """4.4: what a protection prayer leaves of the damage."""
+    """What a protection prayer leaves of the damage."""
     return floor_special(damage, 0.6)
 
 
-# --- special attacks (4.6) -------------------------------------------------------------------------------------------
+# --- special attacks -------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -365,7 +365,7 @@ def rounded(value):
 
 @kernel
 def claw_parts(max_hit, first, u, extra, parts):
-    """4.6 dragon claws: write the four parts; `first` 1…4 is the first landing roll, 0 none; `extra` 0 or 1.
+    """Dragon claws: write the four parts; `first` 1…4 is the first landing roll, 0 none; `extra` 0 or 1.
 
     `max_hit` is already reduced when the victim protects from melee. `u` draws the main part.
     """
@@ -390,55 +390,55 @@ def claw_parts(max_hit, first, u, extra, parts):
 
 @kernel
 def vesta_defence_roll(level, prayers, stab_bonus):
-    """4.6 Vesta's longsword: a quarter of the melee defence roll with the STAB bonus."""
+    """Vesta's longsword: a quarter of the melee defence roll with the STAB bonus."""
     return roll_limit(effective_defence(level, prayers), stab_bonus) // 4
 
 
 @kernel
 def vesta_damage(max_hit, u):
-    """4.6 Vesta's longsword: uniform in [floor(0.2 max), max + floor(0.2 max)], no protection."""
+    """Vesta's longsword: uniform in [floor(0.2 max), max + floor(0.2 max)], no protection."""
     fifth = floor_special(max_hit, 0.2)
     return between(u, fifth, max_hit + fifth)
 
 
 @kernel
 def statius_damage(max_hit, u):
-    """4.6 Statius's warhammer: uniform in [floor(0.25 max), max + floor(0.25 max)], no protection."""
+    """Statius's warhammer: uniform in [floor(0.25 max), max + floor(0.25 max)], no protection."""
     quarter = max_hit // 4
     return between(u, quarter, max_hit + quarter)
 
 
 @kernel
 def statius_defence(level):
-    """4.6 Statius's warhammer: the victim's Defence after a damaging hit. In double precision, so 90 becomes 62."""
+    """Statius's warhammer: the victim's Defence after a damaging hit. In double precision, so 90 becomes 62."""
     return int(level * 0.7)
 
 
 @kernel
 def dark_bow_damage(damage):
-    """4.6 dark bow special: 8…48 whatever was rolled."""
+    """Dark bow special: 8…48 whatever was rolled."""
     return min(48, max(8, damage))
 
 
 @kernel
 def volatile_max(level):
-    """4.6 volatile nightmare staff: M = min(58, floor(Magic × 263/449 + 1))."""
+    """Volatile nightmare staff: M = min(58, floor(Magic × 263/449 + 1))."""
     return min(58, level * 263 // 449 + 1)
 
 
 @kernel
 def volatile_damage(maximum, damage_percent, u):
-    """4.6 volatile nightmare staff: floor(uniform 1…M × (1 + percent/100)), no protection."""
+    """Volatile nightmare staff: floor(uniform 1…M × (1 + percent/100)), no protection."""
     factor = np.float32(1.0) + np.float32(damage_percent) / np.float32(100.0)
     return int(np.float32(between(u, 1, maximum)) * factor)
 
 
-# --- bolts (4.7) -----------------------------------------------------------------------------------------------------
+# --- bolts -----------------------------------------------------------------------------------------------------------
 
 
 @kernel
 def bolt_chance(ammunition, special, accurate):
-    """4.7: chance of the bolt's effect on a player; 0 for other ammunition."""
+    """Chance of the bolt's effect on a player; 0 for other ammunition."""
     if ammunition == I.DIAMOND_BOLTS:
         chance = 0.10
     elif ammunition == I.OPAL_BOLTS or ammunition == I.OPAL_DRAGON_BOLTS:
@@ -456,7 +456,7 @@ def bolt_chance(ammunition, special, accurate):
 
 @kernel
 def bolt_damage(ammunition, weapon, damage, ranged_level, victim_prayers):
-    """4.7: damage after the bolt's effect fired; Zaryte crossbows have the stronger version.
+    """Damage after the bolt's effect fired; Zaryte crossbows have the stronger version.
 
     Dragonstone is suppressed by Protect from Magic. Callers that model the live game skip that by passing 0 prayers.
     """
@@ -470,12 +470,12 @@ def bolt_damage(ammunition, weapon, damage, ranged_level, victim_prayers):
     return damage + floor_special(ranged_level, 0.22 if zaryte else 0.20)
 
 
-# --- flight and effects of spells (3.8) ------------------------------------------------------------------------------
+# --- flight and effects of spells ------------------------------------------------------------------------------------
 
 
 @kernel
 def delay_kind(style, weapon, special, second):
-    """3.8: which delay formula an attack uses; `second` 1 for the dark bow's second arrow."""
+    """Which delay formula an attack uses; `second` 1 for the dark bow's second arrow."""
     if style == S.MELEE:
         return DELAY_NONE
     if style == S.MAGE:
@@ -490,7 +490,7 @@ def delay_kind(style, weapon, special, second):
 
 @kernel
 def hit_delay(kind, distance):
-    """3.8: delay counter of a hit launched over that Chebyshev distance."""
+    """Delay counter of a hit launched over that Chebyshev distance."""
     if kind == DELAY_MAGIC:
         return 1 + (1 + distance) // 3
     if kind == DELAY_BOW:
@@ -508,7 +508,7 @@ def hit_delay(kind, distance):
 
 @kernel
 def best_spell(level, first):
-    """2.2: strongest castable of the four spells that start at `first` (ICE_RUSH or BLOOD_RUSH); the rush if none."""
+    """Strongest castable of the four spells that start at `first` (ICE_RUSH or BLOOD_RUSH); the rush if none."""
     for spell in range(first + 3, first, -1):
         if level >= SPELL_LEVEL[spell]:
             return spell
@@ -517,13 +517,13 @@ def best_spell(level, first):
 
 @kernel
 def freeze_ticks(spell, live):
-    """3.8: ticks that an accurate ice spell freezes, 0 for blood spells; `live` 1 takes section 8's durations."""
+    """Ticks that an accurate ice spell freezes, 0 for blood spells; `live` 1 takes the live game's durations."""
     return SPELL_FREEZE_LIVE[spell] if live else SPELL_FREEZE[spell]
 
 
 @kernel
 def blood_heal(spell, damage, weapon):
-    """3.8: HP that an accurate blood spell heals, ×1.5 with Zuriel's staff; 0 for ice spells."""
+    """HP that an accurate blood spell heals, ×1.5 with Zuriel's staff; 0 for ice spells."""
     share = SPELL_HEAL[spell]
     if weapon == I.ZURIELS_STAFF:
         share *= 1.5

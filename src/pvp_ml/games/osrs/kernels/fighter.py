@@ -1,4 +1,4 @@
-"""What a fighter does to itself: timers, inventory, gear, prayers, food, potions, vengeance (2.3, 2.4, 3.3–3.9)."""
+"""What a fighter does to itself: timers, inventory, gear, prayers, food, potions, vengeance."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def free_slots(me):
 
 @kernel
 def food_left(me):
-    """Pieces of edible food, karambwans included (3.14 X3)."""
+    """Pieces of edible food, karambwans included."""
     return me[S.COUNT + S.KIND_ANGLERFISH] + me[S.COUNT + S.KIND_KARAMBWAN] + me[S.COUNT + S.KIND_SHARK]
 
 
-# --- gear (2.4) ------------------------------------------------------------------------------------------------------
+# --- gear ------------------------------------------------------------------------------------------------------------
 
 
 def _pack_bonuses() -> npt.NDArray[np.int64]:
@@ -98,7 +98,7 @@ def unpack(me, first, word, count):
 
 @kernel
 def refresh_bonuses(me):
-    """Sum up what is worn: for combat (4.2) and as an opponent sees it (142…159: without ring and ammunition)."""
+    """Sum up what is worn: for combat and as an opponent sees it (142…159: without ring and ammunition)."""
     a = b = c = d = 0
     for place in range(S.RING):
         item = me[S.WORN + place]
@@ -127,7 +127,7 @@ def stow(me, slot, worn):
 
 @kernel
 def equip(me, slot):
-    """Put on the item of an inventory slot (G3–G8). False when there is no room for what comes off."""
+    """Put on the item of an inventory slot. False when there is no room for what comes off."""
     item = me[S.INV + slot]
     place = I.ITEM_SLOT[item]
     weapon = me[S.WORN + S.WEAPON]
@@ -158,7 +158,7 @@ def equip(me, slot):
 
 @kernel
 def take_off(me, place):
-    """Move a worn item into the first empty inventory slot; False, and it stays on, when there is none (G6, G8)."""
+    """Move a worn item into the first empty inventory slot; False, and it stays on, when there is none."""
     empty = slot_of(me, 0)
     if empty < 0:
         return False
@@ -171,7 +171,7 @@ def take_off(me, place):
 
 @kernel
 def equip_listed(me, first, count):
-    """Equip the listed items that are in the inventory, in list order (G1). True when anything changed."""
+    """Equip the listed items that are in the inventory, in list order. True when anything changed."""
     changed = False
     for k in range(count):
         item = me[first + k]
@@ -186,7 +186,7 @@ def equip_listed(me, first, count):
 
 @kernel
 def equip_set(me, which):
-    """Wear gear set `which` (S.SET_*): equip what it lists, take off what it does not (G1–G6)."""
+    """Wear gear set `which` (S.SET_*): equip what it lists, take off what it does not."""
     first = S.SETS + which * S.SET_SIZE
     changed = equip_listed(me, first, S.SET_SIZE)
     listed = 0  # bit set of the slots that hold an item of the set
@@ -204,7 +204,7 @@ def equip_set(me, which):
         refresh_bonuses(me)
 
 
-# --- prayers (3.11) --------------------------------------------------------------------------------------------------
+# --- prayers ---------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -216,7 +216,7 @@ def pray_offensively(me, prayers):
 
 @kernel
 def pray_overhead(me, prayer):
-    """Switch on an overhead; it replaces the others. Fails silently without prayer points (2.3)."""
+    """Switch on an overhead; it replaces the others. Fails silently without prayer points."""
     if me[S.PRAY] > 0:
         me[S.PRAYERS] = (me[S.PRAYERS] & ~S.OVERHEADS) | prayer
 
@@ -234,12 +234,12 @@ def protection(me):
     return 0
 
 
-# --- eating and drinking (3.5, 3.6) ----------------------------------------------------------------------------------
+# --- eating and drinking ---------------------------------------------------------------------------------------------
 
 
 @kernel
 def anglerfish_heal(base):
-    """3.5: floor(HP/10) + c, at most 22."""
+    """Floor(HP/10) + c, at most 22."""
     bonus = 2
     if base >= 93:
         bonus = 13
@@ -254,7 +254,7 @@ def anglerfish_heal(base):
 
 @kernel
 def delay_attack(me, match, ticks):
-    """E4: eating pushes the attack timer, counted from where it is, below zero too."""
+    """Eating pushes the attack timer, counted from where it is, below zero too."""
     after = me[S.T_ATTACK] - match[S.TICK] + ticks
     if after > 0:
         me[S.T_ATTACK] = match[S.TICK] + after
@@ -262,7 +262,7 @@ def delay_attack(me, match, ticks):
 
 @kernel
 def note_food(me, heal, cap):
-    """7.6: what the eating asked for, whether or not a timer then blocks it."""
+    """What the eating asked for, whether or not a timer then blocks it."""
     me[S.TICK_ATE] += 1
     me[S.TICK_EATEN] += heal
     me[S.TICK_WASTED] += max(0, me[S.HP] + heal - cap)
@@ -272,7 +272,7 @@ def note_food(me, heal, cap):
 
 @kernel
 def heal_up_to(me, heal, cap):
-    """Raise HP by at most `heal` up to `cap`; boosted HP stays (E3), the dying stay dead (X1). Gives the HP gained."""
+    """Raise HP by at most `heal` up to `cap`; boosted HP stays, the dying stay dead. Gives the HP gained."""
     before = me[S.HP]
     if me[S.DYING] or before >= cap:
         return 0
@@ -282,7 +282,7 @@ def heal_up_to(me, heal, cap):
 
 @kernel
 def eat_primary(me, match, item, heal, cap):
-    """Eat a shark or an anglerfish that is there; False when the food timer blocks it (3.5)."""
+    """Eat a shark or an anglerfish that is there; False when the food timer blocks it."""
     note_food(me, heal, cap)
     if left(me, match, S.T_FOOD) > 0:
         return False
@@ -302,7 +302,7 @@ def eat_anglerfish(me, match):
 
 @kernel
 def eat_food(me, match):
-    """Eat the first primary food: shark before anglerfish (2.3). True when something was eaten."""
+    """Eat the first primary food: shark before anglerfish. True when something was eaten."""
     if me[S.COUNT + S.KIND_SHARK] > 0:
         return eat_primary(me, match, I.SHARK, 20, me[S.BASE_HP])
     if me[S.COUNT + S.KIND_ANGLERFISH] > 0:
@@ -312,7 +312,7 @@ def eat_food(me, match):
 
 @kernel
 def eat_karambwan(me, match):
-    """Eat a karambwan; afterwards food, potions and karambwans wait (3.5). True when one was eaten."""
+    """Eat a karambwan; afterwards food, potions and karambwans wait. True when one was eaten."""
     if me[S.COUNT + S.KIND_KARAMBWAN] == 0:
         return False
     note_food(me, 18, me[S.BASE_HP])
@@ -330,7 +330,7 @@ def eat_karambwan(me, match):
 
 @kernel
 def potion_slot(me, kind):
-    """Slot of the potion with the fewest doses left, the first such slot (2.3); −1 if none."""
+    """Slot of the potion with the fewest doses left, the first such slot; −1 if none."""
     best, fewest = -1, 5
     for slot in range(S.INVENTORY_SIZE):
         item = me[S.INV + slot]
@@ -347,7 +347,7 @@ def brew_heal(base):
 
 @kernel
 def boost(me, skill, amount):
-    """3.6: raise a skill by `amount`, never past base + amount, and only if it is not past it already."""
+    """Raise a skill by `amount`, never past base + amount, and only if it is not past it already."""
     cap = me[S.BASE + skill] + amount
     if me[S.LEVEL + skill] <= cap:
         me[S.LEVEL + skill] = min(me[S.LEVEL + skill] + amount, cap)
@@ -361,7 +361,7 @@ def drain(me, skill, amount):
 
 @kernel
 def drink_brew(me):
-    """Saradomin brew (3.6)."""
+    """Saradomin brew."""
     boost(me, S.DEFENCE, (200 + 20 * me[S.BASE_DEF]) // 100)
     if not me[S.DYING]:
         boost(me, S.HITPOINTS, brew_heal(me[S.BASE_HP]))
@@ -373,7 +373,7 @@ def drink_brew(me):
 
 @kernel
 def drink_restore(me):
-    """Super restore: all but HP, up to base (3.6)."""
+    """Super restore: all but HP, up to base."""
     for skill in range(6):
         base = me[S.BASE + skill]
         if me[S.LEVEL + skill] < base:
@@ -394,7 +394,7 @@ def ranging_boost(base):
 
 @kernel
 def drink(me, match, kind):
-    """Drink a dose of a potion kind (S.KIND_*). Every drink stops the attack (3.6). True when drunk."""
+    """Drink a dose of a potion kind (S.KIND_*). Every drink stops the attack. True when drunk."""
     slot = potion_slot(me, kind)
     if slot < 0:
         return False
@@ -426,7 +426,7 @@ def drink(me, match, kind):
     return True
 
 
-# --- vengeance (3.9) -------------------------------------------------------------------------------------------------
+# --- vengeance -------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -446,7 +446,7 @@ def cast_vengeance(me, match):
 
 @kernel
 def spend_energy(me, match, cost):
-    """Drain special energy; the first drain starts the regeneration (3.13)."""
+    """Drain special energy; the first drain starts the regeneration."""
     me[S.TICK_ENERGY] += cost
     me[S.ENERGY] = max(0, me[S.ENERGY] - cost)
     if me[S.REGEN_AT] == S.NEVER:
@@ -462,7 +462,7 @@ def switch_special_on(me):
 
 @kernel
 def press_maul(me, times):
-    """Granite maul (4.6): each press queues one more special while the energy lasts, and toggles the flag."""
+    """Granite maul: each press queues one more special while the energy lasts, and toggles the flag."""
     for _ in range(times):
         if me[S.ENERGY] >= 50 * (me[S.MAUL_QUEUED] + 1):
             me[S.MAUL_QUEUED] += 1

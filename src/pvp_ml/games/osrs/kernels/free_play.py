@@ -20,7 +20,7 @@ TALLY = 11
 
 @kernel
 def pick_legal(match, mask, first, last):
-    """A uniformly drawn legal choice of mask[first:last], counted from `first`; 0 when none is legal (D4)."""
+    """A uniformly drawn legal choice of mask[first:last], counted from `first`; 0 when none is legal."""
     count = 0
     for k in range(first, last):
         count += 1 if mask[k] else 0
@@ -37,7 +37,7 @@ def pick_legal(match, mask, first, last):
 
 @kernel
 def pick_after(match, mask, first, last, wanted):
-    """A head whose choice 0 belongs to "not wanted" and whose others to "wanted" (1.2)."""
+    """A head whose choice 0 belongs to "not wanted" and whose others to "wanted"."""
     if not wanted:
         return 0
     count = 0

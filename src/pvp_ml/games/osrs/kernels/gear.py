@@ -1,6 +1,6 @@
-"""Gear sets, inventory and worn items of a build, plain or randomised (simulation.md 5.3–5.5).
+"""Gear sets, inventory and worn items of a build, plain or randomised.
 
-Randomisation draws from the generator of rule Z6 (48-bit linear congruential), so a recorded fight's gear follows from
+Randomisation draws from a 48-bit linear congruential generator, so a recorded fight's gear follows from
 its episode id; a match of ours seeds the same generator from its own dice. The steps of data/loadouts.json are compiled
 into two small integer tables at import, which one kernel interprets.
 """
@@ -36,7 +36,7 @@ CARRIED_SIZE = 32
 
 
 def string_hash(text: str) -> int:
-    """Z6: the 32-bit signed hash of an episode id, h = 31 h + char."""
+    """The 32-bit signed hash of an episode id, h = 31 h + char."""
     value = 0
     for char in text:
         value = (31 * value + ord(char)) & 0xFFFFFFFF
@@ -114,25 +114,25 @@ for _array in (STEP_RANGE, STEPS, OPS, PLAIN_SETS, PLAIN_CARRIED, PLAIN_FILL, PL
     _array.setflags(write=False)
 
 
-# --- the generator of Z6 ---------------------------------------------------------------------------------------------
+# --- the generator --------------------------------------------------------------------------------------------------
 
 
 @kernel
 def lcg_start(seed):
-    """Z6: generator state (48 bits) from a seed."""
+    """Generator state (48 bits) from a seed."""
     return (seed ^ 0x5DEECE66D) & 0xFFFFFFFFFFFF
 
 
 @kernel
 def lcg_advance(state):
-    """Z6: next generator state. The product is split so that no intermediate leaves 63 bits."""
+    """Next generator state. The product is split so that no intermediate leaves 63 bits."""
     high, low = state >> 24, state & 0xFFFFFF
     return ((((high * 0x5DEECE66D) & 0xFFFFFF) << 24) + low * 0x5DEECE66D + 0xB) & 0xFFFFFFFFFFFF
 
 
 @kernel
 def lcg_below(cell, bound):
-    """Z6: a uniform whole number in [0, bound) from the state in cell[0]."""
+    """A uniform whole number in [0, bound) from the state in cell[0]."""
     while True:
         cell[0] = lcg_advance(cell[0])
         bits = cell[0] >> 17
@@ -143,7 +143,7 @@ def lcg_below(cell, bound):
             return value
 
 
-# --- changing sets and the default inventory (5.5) -------------------------------------------------------------------
+# --- changing sets and the default inventory -------------------------------------------------------------------------
 
 
 @kernel
@@ -157,9 +157,9 @@ def remove_at(row, index):
 
 @kernel
 def wear(row, slot, item, cell):
-    """Z2: put the item into the set's slot, keeping list positions; a two-handed weapon drops the shield.
+    """Put the item into the set's slot, keeping list positions; a two-handed weapon drops the shield.
 
-    Each of the two changes uses up one draw of bound 1 (Z6); the recorded gear shows that the shield counts too.
+    Each of the two changes uses up one draw of bound 1; the recorded gear shows that the shield counts too.
     """
     old = 0
     for k in range(row.shape[0]):
@@ -182,7 +182,7 @@ def wear(row, slot, item, cell):
 
 @kernel
 def replace(row, item, by):
-    """Z3: replace every occurrence."""
+    """Replace every occurrence."""
     for k in range(row.shape[0]):
         if row[k] == item:
             row[k] = by
@@ -190,7 +190,7 @@ def replace(row, item, by):
 
 @kernel
 def set_quantity(carried, item, count):
-    """Z4: make the default inventory hold `count` of the item; new ones go to the end."""
+    """Make the default inventory hold `count` of the item; new ones go to the end."""
     have = 0
     for k in range(carried.shape[0]):
         if carried[k] == item:
@@ -211,7 +211,7 @@ def set_quantity(carried, item, count):
 
 @kernel
 def apply_op(op, cell, sets, carried, extras):
-    """One operation of 5.5. `extras` = [fill item, lunar, mage disabled]. False stops the rest of the step."""
+    """One randomisation step's operation. `extras` = [fill item, lunar, mage disabled]. False ends the step."""
     kind, targets, first, second = op[0], op[1], op[2], op[3]
     if kind in (OP_WEAR, OP_REPLACE):
         for s in range(4):
@@ -223,7 +223,7 @@ def apply_op(op, cell, sets, carried, extras):
         if targets & CARRIED:
             replace(carried, first, second)
         if kind == OP_REPLACE:
-            lcg_below(cell, 1)  # Z6: one draw per replacement, however many entries it changed
+            lcg_below(cell, 1)  # One draw per replacement, however many entries it changed
     elif kind == OP_CARRY:
         set_quantity(carried, first, second)
     elif kind == OP_CARRY_UP_TO:
@@ -258,7 +258,7 @@ BREW_4, RESTORE_4 = I.ITEM["saradomin_brew_4"], I.ITEM["super_restore_4"]
 
 @kernel
 def randomize(build, cell, sets, carried, extras):
-    """Z1: run the build's steps in order; an "else" step is skipped when a step of its chain has fired."""
+    """Run the build's steps in order; an "else" step is skipped when a step of its chain has fired."""
     chain_fired = False
     for n in range(STEP_RANGE[build, 0], STEP_RANGE[build, 1]):
         step = STEPS[n]
@@ -274,7 +274,7 @@ def randomize(build, cell, sets, carried, extras):
                     break
 
 
-# --- construction (5.4) ----------------------------------------------------------------------------------------------
+# --- construction ----------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -297,13 +297,13 @@ def set_weapon(row):
 
 @kernel
 def defence_sum(item):
-    """L5: slash + magic + ranged defence of an item (three times the mean that the rule compares)."""
+    """Slash + magic + ranged defence of an item (three times the mean that the rule compares)."""
     return I.ITEM_BONUS[item, S.B_DEF_SLASH] + I.ITEM_BONUS[item, S.B_DEF_MAGIC] + I.ITEM_BONUS[item, S.B_DEF_RANGED]
 
 
 @kernel
 def make_tank_set(sets):
-    """L5: the ranged set, with the mage set's one-handed weapon when that defends better."""
+    """The ranged set, with the mage set's one-handed weapon when that defends better."""
     for k in range(S.SET_SIZE):
         sets[S.SET_TANK, k] = sets[S.SET_RANGED, k]
     staff, bow = set_weapon(sets[S.SET_MAGE]), set_weapon(sets[S.SET_RANGED])
@@ -315,7 +315,7 @@ def make_tank_set(sets):
 
 @allocating_kernel
 def fill_inventory(sets, start, carried, fill, inventory):
-    """L2 and L3: gear that the starting set does not list, default items, fill food; stably sorted by category."""
+    """Gear that the starting set does not list, default items, fill food; stably sorted by category."""
     listed = np.zeros(S.INVENTORY_SIZE, np.int32)
     count = 0
     for s in (S.SET_RANGED, S.SET_MELEE, S.SET_SPEC):
@@ -344,9 +344,9 @@ def fill_inventory(sets, start, carried, fill, inventory):
 
 @allocating_kernel
 def roll_loadout(build, seed, randomized, sets, worn, inventory):
-    """5.3–5.5: write sets [5,12] (mage, ranged, melee, spec, tank), worn [11] and inventory [28]; gives the spellbook.
+    """Write sets [5,12] (mage, ranged, melee, spec, tank), worn [11] and inventory [28]; gives the spellbook.
 
-    `seed` starts the generator of Z6 and matters only when `randomized`. MAXED and Dharok have no steps.
+    `seed` starts the generator and matters only when `randomized`. MAXED and Dharok have no steps.
     """
     for s in range(5):
         for k in range(S.SET_SIZE):
@@ -376,7 +376,7 @@ def roll_loadout(build, seed, randomized, sets, worn, inventory):
     return S.LUNAR if extras[1] else S.ANCIENT
 
 
-# --- constant observations (1.4, 103…141) ----------------------------------------------------------------------------
+# --- constant observations (103…141) ---------------------------------------------------------------------------------
 
 
 @kernel

@@ -1,7 +1,7 @@
-"""Blocked ground (terrain.md): steps, straight walks, and routes around what is in the way.
+"""Blocked ground: steps, straight walks, and routes around what is in the way.
 
 Almost every walk is on free ground, where it follows from its last tile alone: first straight along the longer axis,
-then diagonal (M6). So the questions here come in two sizes: a look at the room around a tile, which answers nearly all
+then diagonal. So the questions here come in two sizes: a look at the room around a tile, which answers nearly all
 of them, and the search itself.
 """
 
@@ -57,7 +57,7 @@ def can_step(x, y, dx, dy):
 
 @kernel
 def has_line(ax, ay, bx, by):
-    """M7: diagonally while both coordinates differ, then straight, every step allowed."""
+    """Diagonally while both coordinates differ, then straight, every step allowed."""
     x, y = ax, ay
     while x != bx or y != by:
         dx = 0 if x == bx else (1 if bx > x else -1)
@@ -115,7 +115,7 @@ def is_way_free(ax, ay, bx, by):
     return True
 
 
-# --- route search (section 4) ----------------------------------------------------------------------------------------
+# --- route search ----------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -216,7 +216,7 @@ def search_route(me, bx, by):
 
 @kernel
 def queue_route(me, match, bx, by):
-    """Replace the walking queue by the route to a tile (M6); an empty one when the fighter stands there."""
+    """Replace the walking queue by the route to a tile; an empty one when the fighter stands there."""
     me[S.WALKING] = 0
     far = max(abs(bx - me[S.X]), abs(by - me[S.Y]))
     if far == 0:

@@ -1,4 +1,4 @@
-"""What lands: queued hits, their effects, hitsplats, and the scheduled effects at the start of a tick (3.8–3.13)."""
+"""What lands: queued hits, their effects, hitsplats, and the scheduled effects at the start of a tick."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def add_due(victim, amount):
 
 @kernel
 def add_extra(causer, victim, amount):
-    """Damage that belongs to no attack: vengeance, recoil, bleed, sacrifice (7.6)."""
+    """Damage that belongs to no attack: vengeance, recoil, bleed, sacrifice."""
     add_due(victim, amount)
     causer[S.TICK_EXTRA] += amount
 
 
-# --- effects on impact (3.10) ----------------------------------------------------------------------------------------
+# --- effects on impact -----------------------------------------------------------------------------------------------
 
 
 @kernel
 def redeem(victim, total):
-    """3.10 no. 1: Redemption heals before the damage is subtracted and burns all Prayer."""
+    """Redemption heals before the damage is subtracted and burns all Prayer."""
     after = victim[S.HP] - total
     if victim[S.PRAYERS] & S.REDEMPTION and 0 < after <= victim[S.BASE_HP] // 10:
         victim[S.TICK_HEALED] += heal_up_to(victim, victim[S.BASE_PRAY] // 4, max(victim[S.BASE_HP], victim[S.HP]))
@@ -43,14 +43,14 @@ def redeem(victim, total):
 
 @kernel
 def smite(attacker, victim, total):
-    """3.10 no. 2: Smite takes a quarter of the damage from the victim's Prayer; its prayers stay on for now."""
+    """Smite takes a quarter of the damage from the victim's Prayer; its prayers stay on for now."""
     if attacker[S.PRAYERS] & S.SMITE:
         victim[S.PRAY] = max(0, victim[S.PRAY] - total // 4)
 
 
 @kernel
 def after_special(attacker, victim, match, special, accurate, total):
-    """3.10 no. 4: what Statius's warhammer, Morrigan's javelin and the Ancient godsword leave behind (4.6)."""
+    """What Statius's warhammer, Morrigan's javelin and the Ancient godsword leave behind."""
     if special == S.STATIUS_WARHAMMER and total > 0:
         victim[S.DEF] = statius_defence(victim[S.DEF])
     elif special == S.MORRIGANS_JAVELIN and total > 0:
@@ -68,7 +68,7 @@ def after_special(attacker, victim, match, special, accurate, total):
 
 @kernel
 def poison(attacker, victim, match, dice, seat, style, total):
-    """3.10 no. 5: a poisonous weapon in the attacker's hand may poison on a damaging melee hit."""
+    """A poisonous weapon in the attacker's hand may poison on a damaging melee hit."""
     weapon = attacker[S.WORN + S.WEAPON]
     if style != S.MELEE or total <= 0 or weapon not in (I.DRAGON_DAGGER_P, I.ABYSSAL_TENTACLE):
         return
@@ -84,7 +84,7 @@ def poison(attacker, victim, match, dice, seat, style, total):
 
 @kernel
 def drink_blood(attacker, match, dice, seat, style, total):
-    """3.10 no. 6: the amulet of blood fury may heal the attacker by 30 % of a damaging melee hit."""
+    """The amulet of blood fury may heal the attacker by 30 % of a damaging melee hit."""
     if style != S.MELEE or total <= 0 or attacker[S.WORN + S.AMULET] != I.BLOOD_FURY:
         return
     fires = forced(dice, S.CHANNEL_FURY + seat)
@@ -97,7 +97,7 @@ def drink_blood(attacker, match, dice, seat, style, total):
 
 @kernel
 def recoil(attacker, victim, total):
-    """3.10 no. 7: the ring of recoil returns a tenth + 1 and breaks after 40 damage."""
+    """The ring of recoil returns a tenth + 1 and breaks after 40 damage."""
     if total <= 0 or victim[S.WORN + S.RING] != I.RING_OF_RECOIL:
         return
     back = total // 10 + 1
@@ -110,7 +110,7 @@ def recoil(attacker, victim, total):
 
 @kernel
 def avenge(attacker, victim, total):
-    """3.9: a charged vengeance returns three quarters of the first damaging hit."""
+    """A charged vengeance returns three quarters of the first damaging hit."""
     back = 3 * total // 4
     if victim[S.VENGEANCE] and total > 0 and back > 0:
         victim[S.VENGEANCE] = 0
@@ -119,7 +119,7 @@ def avenge(attacker, victim, total):
 
 @kernel
 def bot_reacts(bot, match, total):
-    """6.1 S3, S8, S11: a bot learns who hits it, eats below 65 %, and hits back one tick later."""
+    """A bot learns who hits it, eats below 65 %, and hits back one tick later."""
     bot[S.BOT_ENEMY] = 1
     bot[S.BOT_RETALIATE_AT] = match[S.TICK] + 1
     after = bot[S.HP] - total
@@ -129,7 +129,7 @@ def bot_reacts(bot, match, total):
 
 @kernel
 def bot_eats(bot, match):
-    """6.1 S8: the first food (shark, karambwan, anglerfish), and a karambwan on top unless it was one."""
+    """The first food (shark, karambwan, anglerfish), and a karambwan on top unless it was one."""
     if bot[S.COUNT + S.KIND_SHARK] > 0 or bot[S.COUNT + S.KIND_KARAMBWAN] == 0:
         eat_food(bot, match)
     eat_karambwan(bot, match)
@@ -137,7 +137,7 @@ def bot_eats(bot, match):
 
 @kernel
 def land(attacker, victim, match, dice, seat, first):
-    """Execute the queued hit whose columns start at `first` (H3, 3.10). `seat` is the attacker's."""
+    """Execute the queued hit whose columns start at `first`. `seat` is the attacker's."""
     total = victim[first + S.HIT_TOTAL]
     accurate = victim[first + S.HIT_ACCURATE]
     style = victim[first + S.HIT_STYLE]
@@ -157,12 +157,12 @@ def land(attacker, victim, match, dice, seat, first):
     avenge(attacker, victim, total)
 
 
-# --- the hit queue (3.8) ---------------------------------------------------------------------------------------------
+# --- the hit queue ---------------------------------------------------------------------------------------------------
 
 
 @kernel
 def show_damage(victim, match):
-    """H4, H5: show and subtract at most two due parts; HP 0 means dying at once."""
+    """Show and subtract at most two due parts; HP 0 means dying at once."""
     shown = victim[S.DUES]
     if match[S.Q_TWO_SPLATS]:
         shown = min(2, shown)
@@ -182,7 +182,7 @@ def show_damage(victim, match):
 
 @kernel
 def receive_hits(victim, attacker, match, dice, seat):
-    """The first half of a combat step (H1, H2, H6): count the queue down, land what is ready, show the damage."""
+    """The first half of a combat step: count the queue down, land what is ready, show the damage."""
     if victim[S.HP] <= 0:
         victim[S.HITS] = 0
         victim[S.DUES] = 0
@@ -205,12 +205,12 @@ def receive_hits(victim, attacker, match, dice, seat):
         show_damage(victim, match)
 
 
-# --- scheduled effects (3.1 step 1) ----------------------------------------------------------------------------------
+# --- scheduled effects -----------------------------------------------------------------------------------------------
 
 
 @kernel
 def drain_prayer(me, match, drained):
-    """3.11: rates per minute, slowed by the prayer bonus, gathered in `drained` [1] until a whole point is due."""
+    """Rates per minute, slowed by the prayer bonus, gathered in `drained` [1] until a whole point is due."""
     if me[S.PRAYERS] == 0:
         drained[0] = 0.0
         return
@@ -231,7 +231,7 @@ def drain_prayer(me, match, drained):
 
 @kernel
 def regenerate_energy(me, match):
-    """3.13: +10 special energy every 50 ticks from the first drain until it is full."""
+    """+10 special energy every 50 ticks from the first drain until it is full."""
     if me[S.REGEN_AT] == match[S.TICK]:
         me[S.ENERGY] = min(100, me[S.ENERGY] + 10)
         full = me[S.ENERGY] >= 100 and match[S.Q_REGEN_FROM_DRAIN]
@@ -240,7 +240,7 @@ def regenerate_energy(me, match):
 
 @kernel
 def suffer_poison(me, match):
-    """3.12: every 30 ticks; every fifth time the poison first weakens by 1, and it ends at 1."""
+    """Every 30 ticks; every fifth time the poison first weakens by 1, and it ends at 1."""
     if me[S.POISON] == 0 or me[S.POISON_AT] != match[S.TICK]:
         return
     me[S.POISON_COUNT] += 1
@@ -254,7 +254,7 @@ def suffer_poison(me, match):
 
 @kernel
 def suffer_bleed(me, opp, match):
-    """4.6 Morrigan's javelin: up to 5 every third tick until the hit's total is reached or somebody is dying."""
+    """Morrigan's javelin: up to 5 every third tick until the hit's total is reached or somebody is dying."""
     for k in range(0, 4, 2):
         if me[S.BLEEDS + k] > 0 and me[S.BLEEDS + k + 1] == match[S.TICK]:
             if me[S.DYING] or opp[S.DYING]:
@@ -268,7 +268,7 @@ def suffer_bleed(me, opp, match):
 
 @kernel
 def suffer_sacrifice(me, opp, match):
-    """4.6 Ancient godsword: 25 damage after eight ticks unless the two ever are 5 tiles apart; the attacker heals."""
+    """Ancient godsword: 25 damage after eight ticks unless the two ever are 5 tiles apart; the attacker heals."""
     for k in range(2):
         since = match[S.TICK] - me[S.SACRIFICES + k]
         if me[S.SACRIFICES + k] == S.NEVER:
@@ -283,7 +283,7 @@ def suffer_sacrifice(me, opp, match):
 
 @kernel
 def scheduled_effects(me, opp, match, drained):
-    """3.1 step 1 for one fighter."""
+    """The effects that are due at the start of a tick, for one fighter."""
     drain_prayer(me, match, drained)
     regenerate_energy(me, match)
     suffer_poison(me, match)
@@ -293,7 +293,7 @@ def scheduled_effects(me, opp, match, drained):
 
 @kernel
 def restore_stats(me, match):
-    """3.13: every 100 ticks each skill moves one level towards its base; Prayer does not rise."""
+    """Every 100 ticks each skill moves one level towards its base; Prayer does not rise."""
     if left(me, match, S.T_STAT) > 0:
         return
     me[S.T_STAT] = match[S.TICK] + 100

@@ -1,8 +1,8 @@
-"""Walking, following, reach (2.5, 3.4, 3.7 R1–R5).
+"""Walking, following, reach.
 
 On free ground a walking queue is described by its last tile: the path to it is first straight along the longer axis,
-then diagonal (M6), and every suffix of such a path is the path from where it starts. Near blocked ground the queue
-holds its steps (ground_kernels.py). Nothing stops a shot or a blow (terrain.md 6).
+then diagonal, and every suffix of such a path is the path from where it starts. Near blocked ground the queue
+holds its steps (kernels/ground.py). Nothing stops a shot or a blow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pvp_ml.games.osrs.kernels.ground import (
 from pvp_ml.games.osrs.kernels.jit import kernel
 
 WILDERNESS_Y = 3525
-"""Tiles south of this row are outside the wilderness; walk orders never lead there (2.5)."""
+"""Tiles south of this row are outside the wilderness; walk orders never lead there."""
 
 
 @kernel
@@ -48,7 +48,7 @@ def is_beside(me, opp):
 
 @kernel
 def queue_walk(me, match, x, y):
-    """Replace the walking queue by the path to a tile; nothing is queued while frozen (M8)."""
+    """Replace the walking queue by the path to a tile; nothing is queued while frozen."""
     me[S.WALKING] = 0
     if left(me, match, S.T_FREEZE) == 0:
         queue_route(me, match, x, y)
@@ -56,7 +56,7 @@ def queue_walk(me, match, x, y):
 
 @kernel
 def order_walk(me, match, x, y):
-    """2.5: a walk order also drops the selected spell and the attack."""
+    """A walk order also drops the selected spell and the attack."""
     me[S.SPELL] = S.SPELL_NONE
     me[S.MOVING] = 0
     stop_attacking(me)
@@ -147,7 +147,7 @@ def has_tile(me, opp, match, radius, shape):
 
 @kernel
 def method_of(me):
-    """3.7 A2: how the fighter attacks now."""
+    """How the fighter attacks now."""
     if me[S.SPELL] != S.SPELL_NONE:
         return S.METHOD_SPELL
     weapon = me[S.WORN + S.WEAPON]
@@ -173,7 +173,7 @@ def style_of(me, method):
 
 @kernel
 def attack_range(me, style):
-    """3.7 R2: tiles that the attack reaches."""
+    """Tiles that the attack reaches."""
     if style == S.MAGE:
         return MAGIC_RANGE
     if style == S.RANGE:
@@ -183,7 +183,7 @@ def attack_range(me, style):
 
 @kernel
 def nearest_beside(me, opp, match):
-    """M5 at distance 1: the best of the opponent's orthogonal neighbours S, N, W, E as (x, y, found).
+    """A chase at distance 1: the best of the opponent's orthogonal neighbours S, N, W, E as (x, y, found).
 
     Of equally near tiles the last one on the own row or column wins, else the first: so the recorded fighters walk.
     """
@@ -208,7 +208,7 @@ def nearest_beside(me, opp, match):
 
 @kernel
 def nearest_at(me, opp, reach):
-    """M5 at larger distances: the unblocked tile at that distance of the opponent nearest to me, as (x, y, found).
+    """A chase at larger distances: the unblocked tile at that distance of the opponent nearest to me, as (x, y, found).
 
     Nearest as the crow flies, then nearest to the opponent so, then the smallest x, then y; else one distance less.
     """
@@ -229,7 +229,7 @@ def nearest_at(me, opp, reach):
 
 @kernel
 def chase_tile(me, opp, match, reach):
-    """M5: where a chase leads, as (x, y, found)."""
+    """Where a chase leads, as (x, y, found)."""
     if reach == 1 or distance(me, opp) == 0:
         x, y, found = nearest_beside(me, opp, match)
         if found:
@@ -262,7 +262,7 @@ def reach_of(me, opp, match, method):
 
 @kernel
 def can_reach(me, opp, match, method):
-    """As the game tests it: a diagonal melee attacker queues the walk to its victim's side (R4)."""
+    """As the game tests it: a diagonal melee attacker queues the walk to its victim's side."""
     reach = reach_of(me, opp, match, method)
     if reach < 0:
         x, y, found = nearest_beside(me, opp, match)
@@ -273,7 +273,7 @@ def can_reach(me, opp, match, method):
 
 @kernel
 def follow(me, opp, match):
-    """M2, M5, M9: queue the way to a tile from which the attack reaches."""
+    """Queue the way to a tile from which the attack reaches."""
     me[S.WALKING] = 0
     me[S.MOVING] = 0
     if opp[S.DYING] or abs(me[S.X] - opp[S.X]) > 15 or abs(me[S.Y] - opp[S.Y]) > 15:
@@ -291,7 +291,7 @@ def follow(me, opp, match):
 
 @kernel
 def step_once(me):
-    """One tile along the queue: on free ground the surplus of the longer axis first, then diagonally (M6)."""
+    """One tile along the queue: on free ground the surplus of the longer axis first, then diagonally."""
     dx, dy = me[S.DEST_X] - me[S.X], me[S.DEST_Y] - me[S.Y]
     if me[S.WALKING] == S.ON_PATH:
         step_on_path(me)
@@ -306,7 +306,7 @@ def step_once(me):
 
 @kernel
 def move(me, opp, match):
-    """The movement step of a fighter (M1–M4): up to two tiles, always running."""
+    """The movement step of a fighter: up to two tiles, always running."""
     if left(me, match, S.T_FREEZE) > 0:
         me[S.WALKING] = 0
         me[S.MOVING] = 0

@@ -1,4 +1,4 @@
-"""What a fighter sees and may do: 1.4 and 2.6 (NH), 1.6 and 2.8 (Dharok). Written straight into the caller's rows."""
+"""What a fighter sees and may do, in NH and Dharok fights. Written straight into the caller's rows."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def clamp(value, low, high):
     return min(max(value, low), high)
 
 
-# --- NH observations (1.4) -------------------------------------------------------------------------------------------
+# --- NH observations -------------------------------------------------------------------------------------------------
 
 
 @inlined_kernel
@@ -182,7 +182,7 @@ UNSEEN = np.array([124, 125, 126, 127, 130, 131, 133, 134, 135, 136, 137, 138, 1
 
 @inlined_kernel
 def write_gear(me, opp, obs):
-    """96…159: levels and gear sums of the fighter, what is worn by and remembered of the opponent (notes B, C)."""
+    """96…159: levels and gear sums of the fighter, what is worn by and remembered of the opponent (C)."""
     for k in range(46):
         obs[96 + k] = me[S.CONST + k]
     obs[142] = opp[S.SEEN + S.B_DEF_RANGED]
@@ -207,7 +207,7 @@ def write_rules(me, opp, match, obs):
     obs[175] = me[S.COUNT + S.KIND_SHARK] == 0 and me[S.COUNT + S.KIND_ANGLERFISH] > 0
 
 
-# --- availability and masks (2.6) ------------------------------------------------------------------------------------
+# --- availability and masks ------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -248,7 +248,7 @@ def can_use_potion(me, match, kind):
 
 @kernel
 def is_brew_useful(me):
-    """A brew would help (2.6)."""
+    """A brew would help."""
     return me[S.DEF] < me[S.BASE_DEF] + (200 + 20 * me[S.BASE_DEF]) // 100 - 1 or me[S.HP] <= me[S.BASE_HP]
 
 
@@ -389,7 +389,7 @@ def observe_nh(me, opp, match, obs, mask):
     mask_overheads(me, opp, match, obs, mask)
 
 
-# --- Dharok (1.6, 2.8) -----------------------------------------------------------------------------------------------
+# --- Dharok ----------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -403,7 +403,7 @@ def write_dharok_weapon(me, obs, at):
 
 @kernel
 def write_dharok(me, opp, match, obs):
-    """The 40 observations of 1.6."""
+    """The 40 observations."""
     write_dharok_weapon(me, obs, 0)
     obs[3] = me[S.ENERGY] / 100.0
     obs[4] = me[S.HP] / me[S.BASE_HP]
@@ -450,7 +450,7 @@ def is_carried(me, item):
 
 @kernel
 def mask_dharok(me, match, mask):
-    """The 17 mask bits of 2.8."""
+    """The 17 mask bits."""
     ready = rem(me, match, S.T_ATTACK) == 0
     fits = has_hands_free(me)
     mask[0] = not ready

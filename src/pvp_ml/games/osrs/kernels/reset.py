@@ -1,4 +1,4 @@
-"""The start of a match (5.4, 7.2, 7.4): everything is drawn from the plan's seed, nothing survives the last match."""
+"""The start of a match: everything is drawn from the plan's seed, nothing survives the last match."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def nth_build(options, index):
 
 @kernel
 def draw_build(match):
-    """One of the scenario's builds, the same for both sides (2.7)."""
+    """One of the scenario's builds, the same for both sides."""
     options = match[S.BUILD_OPTIONS]
     count = 0
     for build in range(len(S.BUILDS)):
@@ -43,7 +43,7 @@ def draw_build(match):
 
 @kernel
 def draw_fight_type(match, build):
-    """2.7: fixed, drawn, or by the build (LMS for the three LMS builds)."""
+    """Fixed, drawn, or by the build (LMS for the three LMS builds)."""
     rule = match[S.FIGHT_RULE]
     if rule == S.FIGHT_DRAWN:
         return below(match, 3)
@@ -52,7 +52,7 @@ def draw_fight_type(match, build):
 
 @kernel
 def draw_tiles(first, second, match):
-    """7.2: random start tiles, the second within five tiles of the first; or both on the fixed tile."""
+    """Random start tiles, the second within five tiles of the first; or both on the fixed tile."""
     if not match[S.RANDOM_TILES]:
         first[S.X] = second[S.X] = FIXED_X
         first[S.Y] = second[S.Y] = FIXED_Y
@@ -68,7 +68,7 @@ def draw_tiles(first, second, match):
 
 @kernel
 def pack_for_bot(me):
-    """6.1 S1: a bot carries anglerfish instead of brews and of all restores after the second."""
+    """A bot carries anglerfish instead of brews and of all restores after the second."""
     restores = 0
     for slot in range(S.INVENTORY_SIZE):
         item = me[S.INV + slot]
@@ -94,7 +94,7 @@ def note_sets(me):
 
 @allocating_kernel
 def wear_loadout(me, build, seed, randomized):
-    """Levels, prayers, sets, worn gear and inventory of a build (5.3–5.5)."""
+    """Levels, prayers, sets, worn gear and inventory of a build."""
     me[S.BUILD] = build
     for skill in range(7):
         me[S.BASE + skill] = me[S.LEVEL + skill] = I.BUILD_LEVELS[build, skill]
@@ -114,7 +114,7 @@ def wear_loadout(me, build, seed, randomized):
 
 @allocating_kernel
 def reset_fighter(me, match, build, bot):
-    """7.4 for one fighter: clear the row, wear the loadout, draw PID and phases."""
+    """Clear the row, wear the loadout, draw PID and phases."""
     for column in range(S.FIGHTER_SIZE):
         me[column] = 0
     seed = bits(match) + ((bits(match) & 0xFFFF) << 32)

@@ -1,4 +1,4 @@
-"""Signals (7.6) and reward terms of one tick, in the order of signals.py."""
+"""Signals and reward terms of one tick, in the order of signals.py."""
 
 from __future__ import annotations
 

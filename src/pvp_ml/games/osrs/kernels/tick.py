@@ -1,4 +1,4 @@
-"""One tick of a fight, in the order of 3.1."""
+"""One tick of a fight; `play_tick` has the order of its steps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def observed_style(me, match):
 
 @kernel
 def notice_health(me, opp):
-    """1.4 note A: new hitsplats are noticed after observation 11 was written, so it lags one tick."""
+    """New hitsplats are noticed after observation 11 was written, so it lags one tick."""
     if opp[S.SPLATS] > 0:
         me[S.SEEN_HP] = opp[S.HP]
 
@@ -46,7 +46,7 @@ def open_tick(me, match):
 
 @kernel
 def count_down_pid(me, match):
-    """3.2: own re-roll every 40…60 ticks, except in the arena."""
+    """Own re-roll every 40…60 ticks, except in the arena."""
     if match[S.FIGHT_TYPE] == S.FIGHT_ARENA:
         return
     me[S.PID_LEFT] -= 1
@@ -57,7 +57,7 @@ def count_down_pid(me, match):
 
 @kernel
 def close_tick(me, opp, match):
-    """3.1 step 6: LMS refills Prayer; a charged vengeance has been seen; sums for the observations."""
+    """The end of the tick: LMS refills Prayer; a charged vengeance has been seen; sums for the observations."""
     if match[S.FIGHT_TYPE] == S.FIGHT_LMS and match[S.Q_LMS_REFILL]:
         me[S.PRAY] = me[S.BASE_PRAY]
     if opp[S.VENGEANCE]:
@@ -67,7 +67,7 @@ def close_tick(me, opp, match):
 
 @kernel
 def take_turn(fighters, match, actions, dice, seat, enemy_first, dharok):
-    """3.1 step 4 for one seat: a bot decides on last tick's clock, an agent's action is executed on this one's."""
+    """One seat decides: a bot decides on last tick's clock, an agent's action is executed on this one's."""
     me, opp = fighters[seat], fighters[1 - seat]
     if me[S.IS_BOT]:
         match[S.TICK] -= 1
@@ -82,7 +82,7 @@ def take_turn(fighters, match, actions, dice, seat, enemy_first, dharok):
 
 @kernel
 def fight_step(fighters, match, dice, seat, hit):
-    """3.1 step 5 for one seat: PID, movement, combat, stat restoration."""
+    """One seat moves and fights: PID, movement, combat, stat restoration."""
     me, opp = fighters[seat], fighters[1 - seat]
     count_down_pid(me, match)
     move(me, opp, match)
@@ -93,7 +93,7 @@ def fight_step(fighters, match, dice, seat, hit):
 
 @kernel
 def outcome(fighters, match):
-    """3.14 X3 and the step cap. Both dying is a tie for both (X4 corrected: the league has no double wins)."""
+    """Death, an empty supply and the step cap. Both dying is a tie (the original has two winners)."""
     first, second = fighters[0], fighters[1]
     if first[S.DYING] and second[S.DYING]:
         return TIED

@@ -1,4 +1,4 @@
-"""How a game is told to be played elsewhere: the settings, and what they change in its description."""
+"""The settings of a game that another program plays, and what they change in its description."""
 
 from __future__ import annotations
 

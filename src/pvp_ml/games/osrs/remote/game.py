@@ -24,7 +24,7 @@ from pvp_ml.games.osrs.remote.config import RemoteFields
 from pvp_ml.games.osrs.remote.link import Address, Failure, Links
 from pvp_ml.games.osrs.remote.params import episode_id
 from pvp_ml.games.osrs.remote.process import ServerProcess, free_address
-from pvp_ml.games.osrs.remote.row import FAULTS, RESULTS, SEATS, Row, RowPhase, results
+from pvp_ml.games.osrs.remote.row import FAULTS, RESULTS, SEATS, Row, RowPhase, describe, results
 from pvp_ml.games.osrs.remote.stage import Ending, Stage
 from pvp_ml.games.osrs.remote.wire import DEFAULT_PORT, encode_request, read_answer
 from pvp_ml.match import IDLE, TIE, ActionError, Bot, Fault, IntArray, MatchPlan, StepBuffers
@@ -33,7 +33,8 @@ from pvp_ml.spec import GameSpec
 log = logging.getLogger(__name__)
 
 PATIENCE_S = 0.05
-"""How long an agent waits for its opponent's reset before it makes a step without input."""
+"""How long an agent waits for its opponent's reset before it makes a step without input, and the rows that are ready
+for more."""
 
 MAX_REFUSALS = 5
 POLL_S = 0.05
@@ -118,17 +119,26 @@ class RemoteGame:
                     self._step(number, row.agents[seat], actions[i, seat].tolist(), now)
 
     def recv(self, at_least: int, timeout_s: float, out: StepBuffers) -> int:
-        """Wait for at least that many rows; write them to out[:n] (`out.match` says which) and return n."""
+        """Wait for at least that many rows; write them to out[:n] (`out.match` says which) and return n.
+
+        Fewer come when nothing more has come for a moment: a server with one tick for all answers nobody before the
+        rows that are ready have acted.
+        """
         room = len(out.match)
         now = time.monotonic()
         if self._left_at is not None:
             self._links.extend(now - self._left_at)
-        deadline = now + timeout_s
+        deadline, ready, since = now + timeout_s, len(self._ready), now
         while True:
             left = deadline - time.monotonic()
             wait = min(POLL_S, max(0.0, left)) if len(self._ready) < min(at_least, room) else 0.0
             self._pump(wait)
-            if len(self._ready) >= min(at_least, room) or time.monotonic() >= deadline:
+            now = time.monotonic()
+            if len(self._ready) >= min(at_least, room) or now >= deadline:
+                break
+            if len(self._ready) > ready:
+                ready, since = len(self._ready), now
+            elif ready and now - since > PATIENCE_S:
                 break
         rows = [self._ready.popleft() for _ in range(min(len(self._ready), room))]
         for number in rows:
@@ -141,18 +151,7 @@ class RemoteGame:
 
     def view(self, match: int) -> dict[str, Any]:
         """A JSON description of one row's state for people."""
-        row = self._rows[match]
-        if row.plan is None:
-            return {"game": self.spec.name, "serial": None, "resting": True}
-        return {
-            "game": self.spec.name,
-            "serial": row.plan.serial,
-            "scenario": row.plan.scenario,
-            "server": str(self._links.address),
-            "phase": row.phase.name.lower(),
-            "ticks": row.steps,
-            "fighters": [{"id": agent.name, "state": agent.phase.value} for agent in row.fighters],
-        }
+        return describe(self._rows[match], self.spec.name, str(self._links.address))
 
     def close(self) -> None:
         """Log everybody out, within a moment, and stop a server that we started."""
@@ -202,13 +201,13 @@ class RemoteGame:
                 self._ask(number, agent, "reset", self._reset_body(row, agent), now)
 
     def _reset_body(self, row: Row, agent: Agent) -> dict[str, Any]:
-        plan, told = row.plan, self._bodies[row.plan.scenario if row.plan else "default"]
+        plan, body = row.plan, self._bodies[row.plan.scenario if row.plan else "default"]
         assert plan is not None
         seat = agent.index % SEATS
         rival = row.agents[1 - seat].name if len(row.live) > 1 else "baseline"
         own = {"agent": agent.name, "target": rival, "episodeId": episode_id(plan.seed, seat)}
-        params = {**told["resetParams"], **own}
-        return {**told, "target": rival, "maintainTargetEnvironment": len(row.live) == 1, "resetParams": params}
+        params = {**body["resetParams"], **own}
+        return {**body, "target": rival, "maintainTargetEnvironment": len(row.live) == 1, "resetParams": params}
 
     def _ask(self, number: int, agent: Agent, action: str, body: object, now: float) -> None:
         agent.sent_at = now

@@ -48,30 +48,30 @@ def seeded(params: Mapping[str, Any]) -> Seeded | None:
     return Seeded(int(found[1]), int(found[2])) if found else None
 
 
-def reset_fields(told: Mapping[str, Any], has_builds: bool) -> dict[str, Any]:
+def reset_fields(settings: Mapping[str, Any], has_builds: bool) -> dict[str, Any]:
     """`training`, `deathMatch` and `resetParams` of a reset, from the game's settings with a scenario's overrides."""
     params: dict[str, Any] = {}
     if has_builds:
-        builds = told["builds"]
+        builds = settings["builds"]
         names = builds.split(",") if isinstance(builds, str) else list(builds)
         if len(names) == 1:
             params["accountBuild"] = names[0]
         else:
             params |= {"randomizeBuild": True, "randomBuildOptions": names}
-        if told["fight_type"] == "drawn":
+        if settings["fight_type"] == "drawn":
             params["randomizeFightType"] = True
-        elif told["fight_type"] != "of-build":
-            params["fightType"] = told["fight_type"]
-        params |= {field: bool(told[name]) for field, (name, _) in FLAGS.items()}
+        elif settings["fight_type"] != "of-build":
+            params["fightType"] = settings["fight_type"]
+        params |= {field: bool(settings[name]) for field, (name, _) in FLAGS.items()}
     return {
-        "training": bool(told["random_tiles"]),
-        "deathMatch": bool(told["death_match"]),
+        "training": bool(settings["random_tiles"]),
+        "deathMatch": bool(settings["death_match"]),
         "resetParams": params,
     }
 
 
 def game_settings(body: ResetBody, has_builds: bool) -> dict[str, Any]:
-    """The game's settings that a reset asks for; what is absent has the protocol's default (2.7)."""
+    """The game's settings that a reset asks for; what is absent has the protocol's default."""
     params = body.resetParams or {}
     settings: dict[str, Any] = {"random_tiles": body.training, "death_match": body.deathMatch}
     if not has_builds:
@@ -96,7 +96,7 @@ def _flag(params: Mapping[str, Any], field: str, default: bool) -> bool:
 
 
 def _builds(params: Mapping[str, Any]) -> tuple[str, ...]:
-    """The builds to draw from; unless the fight is seeded there is one, chosen by the two names (2.7)."""
+    """The builds to draw from; unless the fight is seeded there is one, chosen by the two names."""
     if not _flag(params, "randomizeBuild", False):
         return (str(params.get("accountBuild") or DEFAULT_BUILD),)
     options = params.get("randomBuildOptions") or list(DEFAULT_OPTIONS)
@@ -110,7 +110,7 @@ def _builds(params: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def build_number(agent: str, target: str) -> int:
-    """2.7: the smallest number among the names, else among the words of the names, else a hash of both."""
+    """The smallest number among the names, else among the words of the names, else a hash of both."""
     numbers = _numbers((agent, target)) or _numbers((*agent.split(" "), *target.split(" ")))
     if numbers:
         return min(numbers)

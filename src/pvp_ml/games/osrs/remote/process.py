@@ -26,8 +26,8 @@ PATIENCE_S = 5.0
 
 
 def variables(port: int, game_port: int = GAME_PORT, in_step: bool = True) -> dict[str, str]:
-    """What the server is told through its environment; these win over what is inherited."""
-    told = {
+    """The environment variables that configure the server; these win over what is inherited."""
+    environment = {
         "GAME_PORT": str(game_port),
         "REMOTE_ENV_PORT": str(port),
         "SYNC_TRAINING": str(in_step).lower(),
@@ -35,7 +35,7 @@ def variables(port: int, game_port: int = GAME_PORT, in_step: bool = True) -> di
         "TRAIN": "true",
         "SHOW_ENV_DEBUGGER": "false",
     }
-    return {**told, "TICK_RATE": "1"} if in_step else told
+    return {**environment, "TICK_RATE": "1"} if in_step else environment
 
 
 def is_taken(address: Address) -> bool:
@@ -76,7 +76,7 @@ class ServerProcess:
         if is_taken(self.address):
             raise UserError(f"somebody listens on {self.address} already", "stop that server or choose another port")
         offset = max(0, self.address.port - 7070)
-        told = {
+        inherited = {
             "GRADLE_OPTS": GRADLE_OPTS,
             **os.environ,
             **variables(self.address.port, min(GAME_PORT + offset, 65535)),
@@ -89,7 +89,7 @@ class ServerProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT if self._log is not None else None,
-                env=told,
+                env=inherited,
                 start_new_session=sys.platform != "win32",
             )
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Any
 
 from pvp_ml.games.osrs.remote.agent import Agent
 from pvp_ml.games.osrs.remote.link import Failure
@@ -50,8 +51,23 @@ class Row:
 
 
 def results(row: Row) -> tuple[int, int]:
-    """Seat results from what the agents were told; who was told nothing has the opposite. Two winners are a tie."""
-    told = {seat: RESULTS[row.agents[seat].terminal or ""] for seat in row.live if row.agents[seat].terminal}
-    first = told.get(0, -told.get(1, TIE))
-    second = told.get(1, -first)
+    """Seat results as the server sent them; an agent without one has the opposite. Two winners are a tie."""
+    reported = {seat: RESULTS[row.agents[seat].terminal or ""] for seat in row.live if row.agents[seat].terminal}
+    first = reported.get(0, -reported.get(1, TIE))
+    second = reported.get(1, -first)
     return (TIE, TIE) if first == second else (first, second)
+
+
+def describe(row: Row, game: str, server: str) -> dict[str, Any]:
+    """A row for people, as JSON."""
+    if row.plan is None:
+        return {"game": game, "serial": None, "resting": True}
+    return {
+        "game": game,
+        "serial": row.plan.serial,
+        "scenario": row.plan.scenario,
+        "server": server,
+        "phase": row.phase.name.lower(),
+        "ticks": row.steps,
+        "fighters": [{"id": agent.name, "state": agent.phase.value} for agent in row.fighters],
+    }

@@ -51,8 +51,8 @@ class Stage:
             agent = agents[seat]
             out.signals[row, seat] = agent.signals
             now, before = agent.signals.astype(np.float64), agent.before.astype(np.float64)
-            told = result[seat] if result is not None and ending is Ending.ENDED else None
-            out.reward[row, seat] = reward_terms(now, before, agent.hitpoints, told)
+            outcome = result[seat] if result is not None and ending is Ending.ENDED else None
+            out.reward[row, seat] = reward_terms(now, before, agent.hitpoints, outcome)
         if ending is Ending.NONE:
             self._show(row, agents, live)
             return

@@ -55,7 +55,7 @@ class StepBody(msgspec.Struct, frozen=True):
 
 
 class StepMeta(msgspec.Struct, frozen=True, omit_defaults=False):
-    """What is told besides the observation. None = left out on the wire. Order: `remote_meta.FIELDS`."""
+    """What a reply carries besides the observation. None = left out on the wire. Order: `meta.FIELDS`."""
 
     damageGeneratedOnTargetScale: float  # noqa: N815
     damageGeneratedOnPlayerScale: float  # noqa: N815
@@ -117,8 +117,8 @@ class Sight(msgspec.Struct, frozen=True):
     terminalState: str | None = None  # noqa: N815
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """Any answer."""
+class Reply(msgspec.Struct, frozen=True):
+    """Any reply of the server."""
 
     body: msgspec.Raw = msgspec.Raw(b"null")
     error: bool = False
@@ -127,7 +127,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 _encoder = msgspec.json.Encoder()
 _envelopes = msgspec.json.Decoder(Envelope)
-_answers = msgspec.json.Decoder(Answer)
+_answers = msgspec.json.Decoder(Reply)
 _sights = msgspec.json.Decoder(Sight)
 
 
@@ -151,7 +151,7 @@ def read_envelope(line: bytes) -> Envelope:
     return _envelopes.decode(line)
 
 
-def read_answer(line: bytes) -> Answer:
+def read_answer(line: bytes) -> Reply:
     """An answer, its body still raw; raises as `read_envelope`."""
     return _answers.decode(line)
 

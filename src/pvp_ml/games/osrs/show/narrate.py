@@ -23,8 +23,8 @@ def narrate(steps: Iterable[tuple[VecGame, StepBuffers]]) -> Iterator[str]:
             continue
         rows, match = game.fighters[0], game.state[0]
         if before is None:
-            told = view.describe(rows, match)
-            yield f"{game.spec.name}, {told['fight_type']}, both {told['fighters'][0]['build']}"
+            description = view.describe(rows, match)
+            yield f"{game.spec.name}, {description['fight_type']}, both {description['fighters'][0]['build']}"
         else:
             yield view.tell_tick(before, rows, match, NAMES)
         before = rows.copy()

@@ -13,8 +13,9 @@ import numpy as np
 from pvp_ml.games.osrs import ground, items
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.game import OsrsGame
+from pvp_ml.games.osrs.kernels.observe import mask_moves
 from pvp_ml.games.osrs.show import view
-from pvp_ml.match import VecGame
+from pvp_ml.match import BoolArray, VecGame
 
 STYLES = view.STYLE_NAMES
 SIGHT = 24
@@ -36,6 +37,16 @@ def scene(game: VecGame) -> dict[str, Any]:
         "blocked": _blocked(rows, match),
         "fighters": [_fighter(rows[seat], rows[1 - seat], match, tick) for seat in range(2)],
     }
+
+
+def person_mask(game: VecGame, seat: int, mask: BoolArray) -> BoolArray:
+    """A person may walk whenever the rules let a fighter walk; agents are kept from walking while they can attack."""
+    assert isinstance(game, OsrsGame)
+    me, opponent, match = game.fighters[0, seat], game.fighters[0, 1 - seat], game.state[0].copy()
+    match[S.ALLOW_MOVING] = 1
+    free = np.zeros_like(mask)
+    mask_moves(me, opponent, match, free)
+    return np.asarray(mask | free)
 
 
 def _blocked(rows: view.Row, match: view.Row) -> list[list[int]]:
@@ -64,32 +75,32 @@ def blocked_runs(x: int, y: int, reach: int) -> list[tuple[int, int, int]]:
 
 
 def _fighter(me: view.Row, opponent: view.Row, match: view.Row, tick: int) -> dict[str, Any]:
-    told = view.describe_fighter(me, match)
+    fighter = view.describe_fighter(me, match)
     weapon = int(me[S.WORN + S.WEAPON])
-    levels = told["levels"]
+    levels = fighter["levels"]
     return {
-        "build": told["build"],
+        "build": fighter["build"],
         "hp": levels["hitpoints"],
         "prayer": levels["prayer"],
         "levels": {skill: levels[skill] for skill in ("attack", "strength", "defence", "ranged", "magic")},
-        "energy": told["special_energy"],
-        "special_on": told["special_on"],
-        "position": told["position"],
+        "energy": fighter["special_energy"],
+        "special_on": fighter["special_on"],
+        "position": fighter["position"],
         "overhead": view.overhead(me),
-        "prayers": told["prayers"],
-        "vengeance": told["vengeance"],
+        "prayers": fighter["prayers"],
+        "vengeance": fighter["vengeance"],
         "lunar": bool(me[S.SPELLBOOK] == S.LUNAR),
-        "dying": told["dying"],
-        "worn": told["worn"],
+        "dying": fighter["dying"],
+        "worn": fighter["worn"],
         "weapon_class": items.CLASSES[int(items.ITEM_CLASS[weapon])],
         "style": STYLES[int(items.ITEM_OBSERVED[weapon])],
         "dress": {name: _dress(int(me[S.WORN + slot])) for name, slot in _DRESS.items()},
         "weapons": {name: _weapon_of(me, number) for name, number in _SETS.items()},
-        "inventory": told["inventory"],
-        "supplies": told["supplies"],
-        "timers": told["timers"],
+        "inventory": fighter["inventory"],
+        "supplies": fighter["supplies"],
+        "timers": fighter["timers"],
         "incoming": [_under_way(me, k) for k in range(int(me[S.HITS]))],
-        "splats": told["hitsplats"],
+        "splats": fighter["hitsplats"],
         "attack": _attack(me, opponent, tick),
     }
 

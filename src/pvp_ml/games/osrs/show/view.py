@@ -88,7 +88,7 @@ def describe_fighter(me: Row, match: Row) -> dict[str, Any]:
     }
 
 
-# --- a fight told tick by tick ---------------------------------------------------------------------------------------
+# --- a fight in words, tick by tick ----------------------------------------------------------------------------------
 
 STYLE_NAMES = ("melee", "ranged", "magic")
 FOOD_NAMES = {S.KIND_ANGLERFISH: "anglerfish", S.KIND_KARAMBWAN: "karambwan", S.KIND_SHARK: "shark"}
@@ -132,9 +132,9 @@ def tell_attack(me: Row, opp: Row, tick: int) -> str:
 
 def tell_supplies(before: Row, after: Row) -> list[str]:
     """Food and potions that went between two ticks."""
-    told = [f"eats {name}" for kind, name in FOOD_NAMES.items() if after[S.COUNT + kind] < before[S.COUNT + kind]]
-    told += [f"drinks {name}" for kind, name in POTION_NAMES.items() if after[S.COUNT + kind] < before[S.COUNT + kind]]
-    return told
+    lines = [f"eats {name}" for kind, name in FOOD_NAMES.items() if after[S.COUNT + kind] < before[S.COUNT + kind]]
+    lines += [f"drinks {name}" for kind, name in POTION_NAMES.items() if after[S.COUNT + kind] < before[S.COUNT + kind]]
+    return lines
 
 
 def tell_fighter(before: Row, after: Row, opp: Row, tick: int) -> str:

@@ -42,7 +42,7 @@ def bench(agents: Sequence[int], seconds: float, repeats: int) -> dict[str, Any]
 
 @contextmanager
 def _server() -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A server in a process of its own, so that its processor time can be told from the clients'."""
+    """A server in a process of its own, so that its processor time is separate from the clients'."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(
         [sys.executable, "-m", "pvp_ml", "sim-server", "--port", "0", "--seed", "1"],

@@ -10,8 +10,8 @@ import signal
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.osrs.remote.wire import DEFAULT_PORT
-from pvp_ml.games.osrs.sim_server.arena import ArenaLimits
 from pvp_ml.games.osrs.sim_server.server import SimConfig, serve_until_stopped
+from pvp_ml.games.osrs.sim_server.world import WorldLimits
 from pvp_ml.games.tooling import SimServerOptions
 
 TICK_S = 0.6
@@ -39,7 +39,7 @@ def to_config(options: SimServerOptions) -> SimConfig:
         seed=secrets.randbits(63) if options.seed is None else options.seed,
         switches_on=options.switches_on,
         switches_off=options.switches_off,
-        arena=ArenaLimits(
+        world=WorldLimits(
             agents=options.max_agents,
             deadline_s=options.deadline,
             tick_s=TICK_S if options.mode == "real-time" else 0.0,
@@ -60,5 +60,5 @@ def _stop(number: int, frame: object) -> None:
 
 
 def _tell(config: SimConfig, port: int) -> None:
-    mode = "real time" if config.arena.tick_s else "lock step"
+    mode = "real time" if config.world.tick_s else "lock step"
     print(f"fights on {config.host} port {port}, {mode}; Ctrl-C ends it", flush=True)

@@ -14,8 +14,8 @@ import numpy as np
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.osrs.remote.wire import DEFAULT_PORT, MAX_REQUEST_BYTES, Envelope, encode_error, read_envelope
-from pvp_ml.games.osrs.sim_server.arena import ACTIONS, Arena, ArenaLimits
 from pvp_ml.games.osrs.sim_server.fights import GamePool, warm_up
+from pvp_ml.games.osrs.sim_server.world import ACTIONS, World, WorldLimits
 from pvp_ml.serve.limits import is_loopback
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class SimConfig:
     seed: int = 0
     switches_on: tuple[str, ...] = ()
     switches_off: tuple[str, ...] = ()
-    arena: ArenaLimits = field(default_factory=ArenaLimits)
+    world: WorldLimits = field(default_factory=WorldLimits)
 
 
 class SimConnection(asyncio.Protocol):
@@ -63,7 +63,7 @@ class SimConnection(asyncio.Protocol):
         self._buffer.clear()
         if self in self._server.connections:
             self._server.connections.discard(self)
-            self._server.arena.orphan(self, self._server.now())
+            self._server.world.orphan(self, self._server.now())
 
     def data_received(self, data: bytes) -> None:
         """Collect bytes until a line is complete."""
@@ -96,7 +96,7 @@ class SimConnection(asyncio.Protocol):
             self._end(encode_error(request))
             return
         self._is_waiting = True
-        self._server.arena.handle(request, self, self._server.now(), self._answer)
+        self._server.world.handle(request, self, self._server.now(), self._answer)
 
     def _answer(self, data: bytes) -> None:
         self._is_waiting = False
@@ -150,7 +150,7 @@ def _read(line: bytes) -> Envelope | str:
 
 
 class SimServer:
-    """Listens, keeps time, and owns the arena. Everything runs on the event loop's thread."""
+    """Listens, keeps time, and owns the world. Everything runs on the event loop's thread."""
 
     def __init__(self, config: SimConfig) -> None:
         if not is_loopback(config.host) and not config.is_open:
@@ -159,8 +159,8 @@ class SimServer:
                 "use 127.0.0.1 and a tunnel, or say --open-to-network",
             )
         self.config = config
-        self._rings = GamePool(config.switches_on, config.switches_off)
-        self.arena = Arena(config.arena, self._rings, np.random.default_rng(config.seed))
+        self._pool = GamePool(config.switches_on, config.switches_off)
+        self.world = World(config.world, self._pool, np.random.default_rng(config.seed))
         self.connections: set[SimConnection] = set()
         self._server: asyncio.Server | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -172,7 +172,7 @@ class SimServer:
     async def start(self) -> int:
         """Listen; gives the port."""
         loop = asyncio.get_running_loop()
-        warm_up(self._rings)
+        warm_up(self._pool)
         try:
             self._server = await loop.create_server(
                 lambda: SimConnection(self), self.config.host, self.config.port, backlog=1024
@@ -184,26 +184,26 @@ class SimServer:
                 "choose another --port",
             ) from error
         self._tasks.append(loop.create_task(self._check()))
-        if self.config.arena.tick_s > 0:
+        if self.config.world.tick_s > 0:
             self._tasks.append(loop.create_task(self._keep_time()))
         return int(self._server.sockets[0].getsockname()[1])
 
     async def _check(self) -> None:
-        pause = min(CHECK_S, max(0.01, self.config.arena.deadline_s / 4), max(0.01, self.config.arena.orphan_s / 4))
+        pause = min(CHECK_S, max(0.01, self.config.world.deadline_s / 4), max(0.01, self.config.world.orphan_s / 4))
         while True:
             await asyncio.sleep(pause)
             now = self.now()
-            self.arena.expire(now)
+            self.world.expire(now)
             for connection in list(self.connections):
                 connection.close_if_late(now)
 
     async def _keep_time(self) -> None:
         """A tick every `tick_s`; a late tick does not move the later ones, unless a whole one was missed."""
-        tick_s, due = self.config.arena.tick_s, self.now()
+        tick_s, due = self.config.world.tick_s, self.now()
         while True:
             due = max(due + tick_s, self.now() - tick_s)
             await asyncio.sleep(max(0.0, due - self.now()))
-            self.arena.play_ticks()
+            self.world.play_ticks()
 
     async def stop(self) -> None:
         """Close everything."""

@@ -1,6 +1,6 @@
 """The compiled half of `observe` and `observe_default`: plain loops over matches, seats and columns.
 
-N rows, S seats, J cars; vectors in the frame of the seat's team, as in `facts.Facts`. `out` [N,S,D] is written whole.
+N rows, S seats, J cars; vectors in the frame of the seat's team, as in `derived_state.Facts`. `out` [N,S,D] is filled.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""RLBot's packets as the arrays that `facts.look` reads, so that a policy sees in the game what it saw in training.
+"""RLBot's packets as the arrays that `derived_state.look` reads, so a policy sees what it saw in training.
 
 Works on anything with the attributes of RLBot v5's GamePacket; nothing of RLBot is imported. What a packet does not say
-is told as well as it can be: whether a body touches the floor follows from its height and speed.
+is estimated: whether a body touches the floor follows from its height and speed.
 """
 
 from __future__ import annotations

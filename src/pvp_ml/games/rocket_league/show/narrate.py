@@ -10,7 +10,7 @@ from pvp_ml.games.rocket_league.signals import SIGNALS
 from pvp_ml.match import StepBuffers, VecGame
 
 _COLUMN = {signal.name: i for i, signal in enumerate(SIGNALS)}
-TOLD = {
+WORDS_OF_SIGNAL = {
     "touches": "touches the ball",
     "shots": "shoots on goal",
     "saves": "saves",
@@ -60,7 +60,7 @@ def _events(shown: View, out: StepBuffers) -> Iterator[str]:
     teams = [car["team"] for car in shown["cars"]]
     for seat, team in enumerate(teams):
         who = _name(team, seat, teams)
-        for signal, words in TOLD.items():
+        for signal, words in WORDS_OF_SIGNAL.items():
             if out.signals[0, seat, _COLUMN[signal]] > 0:
                 yield f"{clock}{who} {words}"
     for team in (0, 1):

@@ -26,10 +26,35 @@ const PREVIEWS = (() => {
   return all;
 })();
 
+// In singles three are brought and one leads. A preview [a, b, c, d] then means: one of a and b leads, c and d wait, and the
+// other stays at home with the rest. The leader is the one after whom the other comes next, counting round among those who
+// stay at home; of the 90 previews 60 have such a leader, one for every line-up.
+const SINGLES = PREVIEWS.map(([a, b, c, d]) => {
+  const follows = (lead, other) => {
+    for (let step = 1; step < 6; step++) {
+      const next = (lead - 1 + step) % 6 + 1;
+      if (next !== c && next !== d) return next === other;
+    }
+    return false;
+  };
+  return follows(a, b) ? [a, c, d] : follows(b, a) ? [b, c, d] : null;
+});
+
+const isSingles = request => Boolean((request.active && request.active.length === 1) ||
+  (request.forceSwitch && request.forceSwitch.length === 1) || (request.teamPreview && request.maxChosenTeamSize === 3));
+
+// {leads, waits}: places in the team, counted from 1, of a preview that the request allows.
+function lineup(request, preview) {
+  const [first, ...rest] = isSingles(request) ? SINGLES[preview - 1] : PREVIEWS[preview - 1];
+  return isSingles(request) ? {leads: [first], waits: rest} : {leads: [first, rest[0]], waits: rest.slice(1)};
+}
+
 const isFainted = entry => entry.condition.endsWith(' fnt');
 
-// Target offsets that the simulator accepts for a move of this target type used from slot 0 or 1.
-function targetOffsets(targetType, slot) {
+// Target offsets that the simulator accepts for a move of this target type used from slot 0 or 1; in singles there is no
+// choice.
+function targetOffsets(targetType, slot, singles) {
+  if (singles) return [2];
   const own = slot === 0 ? 1 : 0; // −1 is the left slot, −2 the right one
   const ally = 1 - own;
   switch (targetType) {
@@ -79,6 +104,7 @@ function maskForced(request, mask) {
 }
 
 function maskTurn(request, mask) {
+  const singles = isSingles(request);
   for (let slot = 0; slot < 2; slot++) {
     const at = SLOTS[slot];
     const entry = request.side.pokemon[slot];
@@ -90,7 +116,7 @@ function maskTurn(request, mask) {
     const gimmick = gimmickOf(active);
     active.moves.forEach((move, m) => {
       if (move.disabled) return;
-      for (const target of targetOffsets(move.target, slot)) {
+      for (const target of targetOffsets(move.target, slot, singles)) {
         mask[at + 10 * m + target] = 1;
         if (gimmick) mask[at + 10 * m + 5 + target] = 1;
       }
@@ -101,8 +127,9 @@ function maskTurn(request, mask) {
 
 function maskPreview(request, mask) {
   const size = request.side.pokemon.length;
-  PREVIEWS.forEach((order, i) => {
-    if (Math.max(...order) <= size) mask[PREVIEW + 1 + i] = 1;
+  const orders = isSingles(request) ? SINGLES : PREVIEWS;
+  orders.forEach((order, i) => {
+    if (order && Math.max(...order) <= size) mask[PREVIEW + 1 + i] = 1;
   });
   mask[SLOTS[0] + PASS] = 1;
   mask[SLOTS[1] + PASS] = 1;
@@ -130,7 +157,11 @@ function spellSlot(request, slot, choice) {
 // The choice string of one seat's three picks; IDLE lets the simulator choose.
 function spell(request, preview, first, second) {
   if (preview === IDLE || first === IDLE || second === IDLE) return 'default';
-  if (request.teamPreview) return `team ${PREVIEWS[preview - 1].join('')}`;
+  if (request.teamPreview) {
+    const {leads, waits} = lineup(request, preview);
+    return `team ${[...leads, ...waits].join('')}`;
+  }
+  if (isSingles(request)) return spellSlot(request, 0, first);
   return `${spellSlot(request, 0, first)}, ${spellSlot(request, 1, second)}`;
 }
 
@@ -166,5 +197,5 @@ function jointChoices(mask) {
 
 module.exports = {
   PREVIEWS, PREVIEW_SIZE, SLOTS, SLOT_SIZE, MASK_SIZE, SWITCH, PASS, IDLE, TARGETS,
-  writeMask, spell, jointChoices, allowsJointly, isFainted, gimmickOf,
+  writeMask, spell, lineup, isSingles, jointChoices, allowsJointly, isFainted, gimmickOf,
 };

@@ -1,4 +1,4 @@
-// Views of battles that are played elsewhere: told what one seat was shown, answers with its observation and mask.
+// Views of battles that are played elsewhere: takes what one seat was shown, answers with its observation and mask.
 //
 // JSON lines on stdin, one answer a line on stdout. {id, room, format, lines, request} → {id, seat, obs (base64), mask
 // (legal columns)}; {id, room, picks} → {id, choice}; {id, room, forget: true} → {id}. An error answers {id, error}.
@@ -9,9 +9,9 @@ console.log = console.error; // stdout belongs to the answers
 const readline = require('readline');
 const legal = require('./legal');
 const {Dex} = require('./simulator');
-const {writeObservation, size} = require('./encode');
-const {perspective} = require('./perspective');
-const {Tracker} = require('./tracker');
+const {writeObservation, size} = require('./observe/encode');
+const {perspective} = require('./seen/perspective');
+const {Tracker} = require('./seen/tracker');
 
 const rooms = new Map();
 const mask = new Uint8Array(legal.MASK_SIZE);

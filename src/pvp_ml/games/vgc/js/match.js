@@ -2,15 +2,14 @@
 'use strict';
 
 const {Battle, Teams} = require('./simulator');
-const {BOTS} = require('./bots');
+const {BOTS} = require('./bots/bots');
 const legal = require('./legal');
-const {perspective} = require('./perspective');
+const {perspective} = require('./seen/perspective');
 const {battleSeed, generator} = require('./seeds');
-const {Tracker} = require('./tracker');
+const {Tracker} = require('./seen/tracker');
 
 const FAULT = {none: 0, crashed: 1, stalled: 2, rejected: 5}; // as pvp_ml.match.Fault
 const MAX_ROUNDS = 64; // bot answers between two rows before the match counts as stuck
-const BROUGHT = 4;
 
 class Match {
   // plan: {slot, serial, seed, format, sheets, teams: [packed team, packed team], bots: [name or '', …], adviser: name or '',
@@ -37,8 +36,11 @@ class Match {
       this.battle.setPlayer(`p${i + 1}`, {name: `Seat ${i + 1}`, team: Teams.unpack(team)});
     });
     if (plan.sheets === 'open') this.battle.showOpenTeamSheets();
+    this.brought = this.battle.ruleTable.pickedTeamSize || 4;
     this.tracker = new Tracker(this.battle.dex);
     this.position = 0;
+    this.stepFrom = 0; // where the log of the last step begins
+    this.drawn = false; // whether somebody looks at it
     this.refresh();
     for (const seat of [0, 1]) this.home[seat] = this.request(seat).side.pokemon;
     this.counted = this.count();
@@ -132,6 +134,7 @@ class Match {
   // One step: the picks [preview, first, second] of the seats that are acting.
   step(picks) {
     this.steps++;
+    this.stepFrom = this.battle.log.length;
     for (const seat of [0, 1]) {
       if (this.isActing(seat) && !this.fault) this.choose(seat, legal.spell(this.request(seat), ...picks[seat]));
     }
@@ -140,7 +143,7 @@ class Match {
     if (!this.ended && this.steps >= this.plan.maxSteps) this.truncated = true;
   }
 
-  // Fainted, HP and statuses of both sides, as shares of the four that fight.
+  // Fainted, HP and statuses of both sides, as shares of those that fight.
   count() {
     return this.battle.sides.map((side, seat) => {
       let fainted = 0;
@@ -151,9 +154,9 @@ class Match {
         else if (mon.status) statused++;
         hp += mon.hp / mon.maxhp;
       }
-      const brought = this.battle.turn > 0 ? side.pokemon.length : BROUGHT;
+      const alive = this.battle.turn > 0 ? hp / side.pokemon.length : 1;
       return {
-        fainted: fainted / BROUGHT, hp: (this.battle.turn > 0 ? hp : BROUGHT) / brought, statused: statused / BROUGHT,
+        fainted: fainted / this.brought, hp: alive, statused: statused / this.brought,
         gimmick: this.tracker.teams[seat].gimmickUsed ? 1 : 0,
         unavailable: this.unavailable[seat], decisions: this.decisions[seat],
       };

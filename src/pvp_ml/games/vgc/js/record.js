@@ -2,8 +2,8 @@
 'use strict';
 
 const legal = require('./legal');
-const {BOTS} = require('./bots');
-const {writeObservation, writePrivileged, size, privilegedSize} = require('./encode');
+const {BOTS} = require('./bots/bots');
+const {writeObservation, writePrivileged, size, privilegedSize} = require('./observe/encode');
 
 const SIGNALS = ['turn', 'foe_fainted', 'own_fainted', 'damage_dealt', 'damage_taken', 'gimmick', 'unavailable', 'decisions'];
 const REWARDS = ['win', 'foe_fainted', 'own_fainted', 'damage_dealt', 'damage_taken', 'foe_statused', 'own_statused'];
@@ -76,11 +76,12 @@ function writeRecord(buffer, at, match) {
   const start = buffer.byteOffset + at;
   const floats = (offset, count) => new Float32Array(buffer.buffer, start + offset, count);
   for (const seat of [0, 1]) {
-    const view = match.perspective(seat);
+    const isRead = !match.isBot(seat);
+    const view = isRead || privilegedSize || match.plan.adviser ? match.perspective(seat) : null;
     const obs = floats(OFFSETS.obs + seat * size * 4, size);
-    if (match.isBot(seat)) obs.fill(0); // nobody reads it
-    else writeObservation(obs, view, match.plan.format);
-    writePrivileged(floats(OFFSETS.privileged + (1 - seat) * privilegedSize * 4, privilegedSize), view);
+    if (isRead) writeObservation(obs, view, match.plan.format);
+    else obs.fill(0);
+    if (privilegedSize) writePrivileged(floats(OFFSETS.privileged + (1 - seat) * privilegedSize * 4, privilegedSize), view);
     const request = !match.over && match.isActing(seat) ? match.request(seat) : null;
     const mask = new Uint8Array(buffer.buffer, start + OFFSETS.mask + seat * legal.MASK_SIZE, legal.MASK_SIZE);
     legal.writeMask(request, mask);

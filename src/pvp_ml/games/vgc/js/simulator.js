@@ -8,4 +8,10 @@ if (!folder) throw new Error('PVP_ML_SHOWDOWN must name the folder of the pokemo
 
 const {Battle, Dex, Pokemon, Side, PRNG, Teams, TeamValidator, toID} = require(path.join(folder, 'dist', 'sim'));
 
-module.exports = {Battle, Dex, Pokemon, Side, PRNG, Teams, TeamValidator, toID};
+// Sets of the package's random doubles battles, read when somebody asks: {species id: {sets: [{movepool, abilities, teraTypes}]}}.
+const sets = path.join(folder, 'dist', 'data', 'random-battles', 'gen9', 'doubles-sets.json');
+
+module.exports = {
+  get doublesSets() { return require(sets); },
+  Battle, Dex, Pokemon, Side, PRNG, Teams, TeamValidator, toID,
+};

@@ -1,4 +1,5 @@
-// The run-time speed-up: handler search that skips effects known to have no callback for an event.
+// The run-time speed-up: handler search that skips effects known to have no callback for an event, and cheaper copies of
+// moves.
 //
 // The stock simulator asks every status, volatile, ability, item, species and side condition for a callback whose name
 // is built anew at each event. Here each callback name gets a small number once; each effect remembers by that number
@@ -16,7 +17,7 @@ const PATCHED_METHODS = [
 
 // SHA-256 over the source of the methods above in the pinned package. Another text means that the reasoning of this
 // file has not been checked against it, so the stock methods stay.
-const KNOWN_SOURCES = new Set(['12eef46d9731bf04d476efa1a3e79600b42f5b8b0e736aa00ce1f4b8d0c3bc24']);
+const KNOWN_SOURCES = new Set(['9c5062ded6e2185a282765ba9efd4f13846bb42f857da5b772551e68462391aa']);
 
 const UNKNOWN = 0;
 const ABSENT = 1;
@@ -31,6 +32,7 @@ const UNPREFIXED = new Set(['BeforeTurn', 'Update', 'Weather', 'WeatherChange', 
 function sourceHash() {
   const hash = crypto.createHash('sha256');
   for (const name of PATCHED_METHODS) hash.update(sim.Battle.prototype[name].toString());
+  hash.update(sim.Dex.getActiveMove.toString()).update(sim.Dex.deepClone.toString());
   return hash.digest('hex');
 }
 
@@ -264,6 +266,21 @@ function findEventHandlers(target, event, source) {
   return found;
 }
 
+// A move in use is a copy that the simulator may change. The stock copy walks through every property; here the plain ones
+// are copied at once, and only those that hold objects are walked through.
+const objectsIn = new WeakMap(); // move → names of its properties that hold objects
+
+function getActiveMove(move) {
+  if (move && typeof move.hit === 'number') return move;
+  move = this.moves.get(move);
+  let names = objectsIn.get(move);
+  if (!names) objectsIn.set(move, names = Object.keys(move).filter(name => move[name] !== null && typeof move[name] === 'object'));
+  const copy = {__proto__: Object.getPrototypeOf(move), ...move};
+  for (const name of names) copy[name] = this.deepClone(move[name]);
+  copy.hit = 0;
+  return copy;
+}
+
 // Presence is remembered per effect, so effects must be shared objects that nobody changes after loading.
 function effectsAreFrozen() {
   const dex = sim.Dex;
@@ -276,6 +293,7 @@ function install() {
   if (!KNOWN_SOURCES.has(sourceHash())) return 'the simulator differs from the version that the speed-up was checked with';
   if (!effectsAreFrozen()) return 'the simulator no longer shares frozen effects';
   sim.Battle.prototype.findEventHandlers = findEventHandlers;
+  Object.getPrototypeOf(sim.Dex).getActiveMove = getActiveMove;
   return '';
 }
 

@@ -1,4 +1,4 @@
-// A worker process: steps many battles, told what to do on stdin and answering on stdout, both in binary frames.
+// A worker process: steps many battles, taking commands on stdin and answering on stdout, both in binary frames.
 //
 // A frame is [u32 payload bytes, u32 kind] and the payload, little-endian. In: START (JSON list of plans), ACTIONS
 // (rows of i32 slot and i32[2][3] picks), ASK (JSON question), TEAMS (JSON {name: PokePaste text}, before the plans
@@ -11,10 +11,11 @@ const {Worker} = require('worker_threads');
 const speedup = require('./speedup');
 const {Match, FAULT} = require('./match');
 const {writeRecord, writeFault, RECORD_SIZE, OFFSETS, SIGNALS, REWARDS} = require('./record');
-const layout = require('./layout');
+const layout = require('./observe/layout');
 const {Teams} = require('./simulator');
 const legal = require('./legal');
-const {read: readTeam} = require('./teams');
+const {read: readTeam} = require('./teams/teams');
+const {scene} = require('./scene');
 
 const START = 1;
 const ACTIONS = 2;
@@ -29,6 +30,7 @@ const MAX_FRAME = 64 << 20;
 
 const matches = new Map(); // slot → Match
 const teams = new Map(); // name → packed team
+const curtains = new Map(); // slot → pictures of a match that was drawn and is over: everybody's, seat 0's, seat 1's
 const totals = {battles: 0, decisions: 0, unavailable: 0, rejected: 0, faults: 0};
 const refused = process.env.PVP_ML_STOCK === '1' ? 'switched off' : speedup.install();
 
@@ -77,9 +79,12 @@ function finish(match) {
   if (match.plan.keepLog && match.battle) {
     news({log: spectatorLog(match.battle.log), inputLog: match.battle.inputLog, serial: match.plan.serial});
   }
+  if (match.drawn && match.battle && !match.fault) curtains.set(match.plan.slot, [null, 0, 1].map(seat => draw(match, seat)));
   matches.delete(match.plan.slot);
   match.close();
 }
+
+const draw = (match, seat) => scene(match, seat, spectatorLog(match.battle.log.slice(match.stepFrom)));
 
 // Runs one piece of a match and appends its row; an exception of the simulator voids this match only.
 function advance(match, plan, work) {
@@ -101,6 +106,7 @@ function advance(match, plan, work) {
 
 function start(plans) {
   for (const plan of plans) {
+    curtains.delete(plan.slot);
     const old = matches.get(plan.slot);
     if (old) old.close();
     advance(null, plan, () => {
@@ -132,6 +138,12 @@ const questions = {
   stats: () => {
     const cpu = process.cpuUsage();
     return {cpu_s: (cpu.user + cpu.system) / 1e6, rss_bytes: process.memoryUsage().rss, ...totals};
+  },
+  scene: ({slot, seat}) => {
+    const match = matches.get(slot);
+    if (!match) return curtains.get(slot)?.[seat === null ? 0 : seat + 1] || null;
+    match.drawn = true;
+    return draw(match, seat);
   },
   view: ({slot}) => {
     const match = matches.get(slot);

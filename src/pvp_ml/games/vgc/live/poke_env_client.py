@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import random
 import sys
 import threading
@@ -25,12 +26,12 @@ def tell(**news: object) -> None:
 
 
 def drawn_team(texts: list[str], seed: int) -> Any:
-    """A teambuilder that draws one of these PokePaste texts for each battle."""
+    """A teambuilder that draws one of these teams, PokePaste texts or packed, for each battle."""
     from poke_env.teambuilder import Teambuilder
 
     class Drawn(Teambuilder):  # type: ignore[misc]
         def __init__(self) -> None:
-            self.packed = [self.join_team(self.parse_showdown_team(text)) for text in texts]
+            self.packed = [self.join_team(self.parse_showdown_team(t)) if "\n" in t else t for t in texts]
             self.random = random.Random(seed)  # noqa: S311 - a draw of teams, not a secret
 
         def yield_team(self) -> str:
@@ -40,7 +41,7 @@ def drawn_team(texts: list[str], seed: int) -> Any:
 
 
 def settings(request: dict[str, Any], name: str, password: str | None, seed: int) -> dict[str, Any]:
-    """What every player of poke-env is told."""
+    """Arguments that every player of poke-env gets."""
     from poke_env import AccountConfiguration, ServerConfiguration
 
     return {
@@ -132,6 +133,7 @@ async def live(request: dict[str, Any]) -> dict[str, Any]:
             answer = json.loads(line)
             future = player.waiting[answer["ask"]]
             loop.call_soon_threadsafe(future.set_result, answer["choice"])
+        os._exit(0)  # our parent is gone; poke-env would wait for challenges for ever
 
     threading.Thread(target=listen, daemon=True).start()
     tell(ready=request["user"])

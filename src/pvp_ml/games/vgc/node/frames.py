@@ -17,7 +17,7 @@ MAX_FRAME = 64 << 20
 ACTION = np.dtype([("slot", "<i4"), ("picks", "<i4", (2, 3))])
 
 
-class Ask(IntEnum):
+class ToWorker(IntEnum):
     """Kinds of frames to a worker."""
 
     START = 1
@@ -26,19 +26,19 @@ class Ask(IntEnum):
     TEAMS = 4
 
 
-class Answer(IntEnum):
+class FromWorker(IntEnum):
     """Kinds of frames from a worker."""
 
     ROWS = 1
     NEWS = 2
 
 
-def frame(kind: Ask, payload: bytes) -> bytes:
+def frame(kind: ToWorker, payload: bytes) -> bytes:
     """One frame, ready to write."""
     return HEADER.pack(len(payload), kind) + payload
 
 
-def json_frame(kind: Ask, value: Any) -> bytes:
+def json_frame(kind: ToWorker, value: Any) -> bytes:
     """A frame with a JSON payload."""
     return frame(kind, json.dumps(value).encode())
 

@@ -23,7 +23,7 @@ NPM_TIMEOUT_S = 900
 SCRIPT_TIMEOUT_S = 300
 GOLDEN_BATTLES = 2
 SETUP_HINT = "run `pvp-ml game setup vgc`"
-Progress = Callable[[str], None]
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,10 @@ class Installation:
     package: Path
     speedup: bool
 
-    def environment(self, stock: bool = False) -> dict[str, str]:
-        """The environment of a Node process of ours."""
-        return {**os.environ, "PVP_ML_SHOWDOWN": str(self.package), "PVP_ML_STOCK": "1" if stock else "0"}
+    def environment(self, stock: bool = False, privileged: bool = True) -> dict[str, str]:
+        """The environment of a Node process of ours. Without `privileged`, its rows hold no privileged features."""
+        ours = {"PVP_ML_STOCK": "1" if stock else "0", "PVP_ML_PRIVILEGED": "1" if privileged else "0"}
+        return {**os.environ, "PVP_ML_SHOWDOWN": str(self.package), **ours}
 
     def run(self, script: str, request: object, *arguments: str) -> str:
         """Run one of our scripts with JSON on its stdin; gives its stdout."""
@@ -127,7 +128,7 @@ def find() -> Installation:
     return Installation(find_node(), _home() / "node_modules" / "pokemon-showdown", speedup)
 
 
-def setup(progress: Progress) -> None:
+def setup(progress: Say) -> None:
     """Fetch and check the simulator; does nothing when it is already there."""
     node = find_node()
     progress(f"Node {_version(node)} at {node}")
@@ -153,7 +154,7 @@ def setup(progress: Progress) -> None:
     progress("vgc is ready")
 
 
-def _fetch(node: Path, staging: Path, progress: Progress) -> None:
+def _fetch(node: Path, staging: Path, progress: Say) -> None:
     """Run `npm ci` from the shipped lock file: exact versions, checked hashes, no install scripts."""
     progress(f"fetching pokemon-showdown {SIMULATOR} (24 packages, about 150 MB unpacked)")
     for name in ("package.json", "package-lock.json"):
@@ -192,7 +193,7 @@ def _fetch(node: Path, staging: Path, progress: Progress) -> None:
         )
 
 
-def _check_speedup(installed: Installation, progress: Progress) -> bool:
+def _check_speedup(installed: Installation, progress: Say) -> bool:
     """Stock and sped-up logs over a few battles of every format; a difference switches the speed-up off."""
     from pvp_ml.games.vgc.teams import shipped
 

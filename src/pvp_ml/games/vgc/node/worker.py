@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pvp_ml.games.vgc.layout import SCRIPTS
-from pvp_ml.games.vgc.node.frames import Ask, frame, json_frame, read_frame
-from pvp_ml.games.vgc.node.install import Installation
+from pvp_ml.games.vgc.node.frames import ToWorker, frame, json_frame, read_frame
 
 NODE_FLAGS = ("--max-semi-space-size=24", "--max-old-space-size=320")
 STDERR_LINES = 40
@@ -35,7 +34,7 @@ class NodeWorker:
     """The process and its three threads: one reads rows into the shared inbox, one writes, one keeps stderr's tail."""
 
     def __init__(
-        self, number: int, life: int, installation: Installation, stock: bool, inbox: queue.SimpleQueue[Mail]
+        self, number: int, life: int, node: Path, environment: dict[str, str], inbox: queue.SimpleQueue[Mail]
     ) -> None:
         self.number, self.life = number, life
         self._inbox = inbox
@@ -43,9 +42,9 @@ class NodeWorker:
         self._stderr: collections.deque[str] = collections.deque(maxlen=STDERR_LINES)
         apart = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)  # Windows: our Ctrl-C is not its Ctrl-C
         self.process: subprocess.Popen[bytes] = subprocess.Popen(  # noqa: S603 - our own script
-            [str(installation.node), *NODE_FLAGS, str(SCRIPTS / "worker.js")],
+            [str(node), *NODE_FLAGS, str(SCRIPTS / "worker.js")],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=installation.environment(stock), creationflags=apart,
+            env=environment, creationflags=apart,
         )  # fmt: skip
         self._threads = [
             threading.Thread(target=target, name=f"vgc-{number}-{target.__name__}", daemon=True)
@@ -72,11 +71,11 @@ class NodeWorker:
         """The last line that the process wrote to stderr."""
         return next((line for line in reversed(self._stderr) if line.strip()), "")
 
-    def send(self, kind: Ask, payload: bytes) -> None:
+    def send(self, kind: ToWorker, payload: bytes) -> None:
         """Queue a frame; the writing thread may block, the caller does not."""
         self._outbox.put(frame(kind, payload))
 
-    def send_json(self, kind: Ask, value: Any) -> None:
+    def send_json(self, kind: ToWorker, value: Any) -> None:
         """Queue a JSON frame."""
         self._outbox.put(json_frame(kind, value))
 

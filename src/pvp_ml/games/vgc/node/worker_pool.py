@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.vgc.node.frames import Answer, Ask, check_hello, record_type
+from pvp_ml.games.vgc.node.frames import FromWorker, ToWorker, check_hello, record_type
 from pvp_ml.games.vgc.node.install import SETUP_HINT, Installation
 from pvp_ml.games.vgc.node.worker import Mail, NodeWorker
 from pvp_ml.match import Fault
@@ -41,8 +41,9 @@ class WorkerPool:
         self, count: int, spec: GameSpec, installation: Installation, texts: dict[str, str], stock: bool, stall_s: float
     ) -> None:
         self.record = record_type(spec)
-        self._spec, self._installation, self._texts = spec, installation, texts
-        self._stock, self._stall_s = stock, stall_s
+        self._spec, self._texts, self._stall_s = spec, texts, stall_s
+        self._node = installation.node
+        self._environment = installation.environment(stock, privileged=bool(spec.privileged))
         self._inbox: queue.SimpleQueue[Mail] = queue.SimpleQueue()
         self._answers: dict[int, Any] = {}
         self._questions = 0
@@ -69,19 +70,19 @@ class WorkerPool:
         self._greeted[number] = False
         self._waiting[number] = 0
         self._since[number] = time.monotonic()
-        worker = NodeWorker(number, life, self._installation, self._stock, self._inbox)
-        worker.send_json(Ask.TEAMS, self._texts)
+        worker = NodeWorker(number, life, self._node, self._environment, self._inbox)
+        worker.send_json(ToWorker.TEAMS, self._texts)
         return worker
 
     def begin(self, number: int, orders: list[dict[str, Any]]) -> None:
         """Start matches in a worker."""
         self._owe(number, len(orders))
-        self._workers[number].send_json(Ask.START, orders)
+        self._workers[number].send_json(ToWorker.START, orders)
 
     def act(self, number: int, actions: bytes, count: int) -> None:
         """Give `count` rows of actions to a worker."""
         self._owe(number, count)
-        self._workers[number].send(Ask.ACTIONS, actions)
+        self._workers[number].send(ToWorker.ACTIONS, actions)
 
     def _owe(self, number: int, count: int) -> None:
         if not self._waiting[number]:
@@ -113,9 +114,9 @@ class WorkerPool:
         self._since[mail.worker] = time.monotonic()
         if mail.payload is None:
             return self._replace(mail.worker, Fault.CRASHED)
-        if mail.kind == Answer.NEWS:
+        if mail.kind == FromWorker.NEWS:
             return self._news(mail)
-        if mail.kind != Answer.ROWS or len(mail.payload) % self.record.itemsize:
+        if mail.kind != FromWorker.ROWS or len(mail.payload) % self.record.itemsize:
             return self._replace(mail.worker, Fault.BAD_DATA)
         rows = np.frombuffer(mail.payload, self.record)
         self._waiting[mail.worker] -= len(rows)
@@ -179,14 +180,14 @@ class WorkerPool:
         self._questions += 1
         wanted = self._questions
         worker = self._workers[number]
-        worker.send_json(Ask.QUESTION, {**question, "id": wanted})
+        worker.send_json(ToWorker.QUESTION, {**question, "id": wanted})
         deadline = time.monotonic() + timeout_s
         kept: list[Mail] = []
         while wanted not in self._answers and (left := deadline - time.monotonic()) > 0:
             with contextlib.suppress(queue.Empty):
                 mail = self._inbox.get(timeout=left)
                 if (
-                    mail.kind == Answer.NEWS
+                    mail.kind == FromWorker.NEWS
                     and mail.payload is not None
                     and mail.life == self._workers[mail.worker].life
                 ):

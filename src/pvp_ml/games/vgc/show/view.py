@@ -1,10 +1,11 @@
-"""A battle in words: Showdown log lines as sentences, and a battle told turn by turn as it is played."""
+"""A battle in words: Showdown log lines as sentences, and a battle turn by turn as it is played."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,9 @@ TELLERS: dict[str, Teller] = {
     "switch": lambda p: f"{_SIDE[p[0][:2]]} sends out {p[0].partition(': ')[2]} ({_health(p[2])})",
     "drag": lambda p: f"{_who(p[0])} is dragged out ({_health(p[2])})",
     "replace": lambda p: f"{_who(p[0])} was hidden behind an illusion",
-    "move": lambda p: f"{_who(p[0])} uses {p[1]}" + (f" on {_who(p[2])}" if len(p) > 2 and ": " in p[2] else ""),
+    "move": lambda p: (
+        f"{_who(p[0])} uses {p[1]}" + (f" on {_who(p[2])}" if len(p) > 2 and ": " in p[2] and p[2] != p[0] else "")
+    ),
     "cant": lambda p: f"{_who(p[0])} cannot move ({_TAG.sub('', p[1])})",
     "faint": lambda p: f"{_who(p[0])} faints",
     "win": lambda p: f"\n{p[0]} wins",
@@ -116,12 +119,13 @@ def watch(config: VgcConfig, first: str, second: str, scenario: str, seed: int) 
     game = VgcGame(config, 1)
     finished: list[BattleLog] = []
     game.listen(finished.append)
-    told = 0
+    shown, brought = 0, False
     try:
         names = (first or DEFAULT_BOT, second or DEFAULT_BOT)
         players = [None if name in game.spec.bots else _player(name, game.spec) for name in names]
         lineup = tuple(Bot(name) if name in game.spec.bots else External(name) for name in names)
-        game.queue([MatchPlan(1, seed, lineup, scenario or "default")])
+        plan = MatchPlan(1, seed, lineup, scenario or "default")
+        game.queue([plan])
         game.start()
         out = StepBuffers.allocate(game.spec, 1)
         rng = np.random.default_rng(seed)
@@ -130,9 +134,15 @@ def watch(config: VgcConfig, first: str, second: str, scenario: str, seed: int) 
                 raise UserError(f"vgc: no answer in {WAIT_S:.0f} s", "see `pvp-ml doctor`")
             if out.faults[0]:
                 raise UserError(f"the battle became void: {' '.join(game.fault_texts[-1:])[:300]}")
-            log = finished[0].lines if finished else tuple(game.view(0).get("log", ()))
-            yield from tell(log[told:])
-            told = len(log)
+            view = {} if finished else game.view(0)
+            log = finished[0].lines if finished else tuple(view.get("log", ()))
+            if not shown:
+                yield from teams_shown(log, view.get("format", ""), [game.tags(plan, seat)["with"] for seat in (0, 1)])
+            if not brought and any(line.startswith("|turn|") for line in log) and view.get("seats"):
+                brought = True
+                yield from (_brought(seat, found["request"]) for seat, found in enumerate(view["seats"]))
+            yield from tell(log[shown:])
+            shown = len(log)
             if out.serial[0] == RESTING:
                 break
             game.send(out.match[:1], _decide(players, out, rng))
@@ -140,6 +150,20 @@ def watch(config: VgcConfig, first: str, second: str, scenario: str, seed: int) 
         game.close()
     if config.log_folder:
         yield f"saved in {config.log_folder}"
+
+
+def teams_shown(log: Sequence[str], format: str, names: Sequence[str]) -> Iterator[str]:
+    """The format and both teams, as team preview shows them."""
+    yield f"format: {format}"
+    for seat, name in enumerate(names):
+        mark = f"|poke|p{seat + 1}|"
+        species = [line[len(mark) :].split("|")[0].split(",")[0] for line in log if line.startswith(mark)]
+        yield f"{_SIDE[f'p{seat + 1}']} has {name}: {', '.join(species)}"
+
+
+def _brought(seat: int, request: dict[str, Any]) -> str:
+    members = [mon["details"].split(",")[0] for mon in request["side"]["pokemon"]]
+    return f"{_SIDE[f'p{seat + 1}']} brings {', '.join(members)}"
 
 
 def _decide(players: Sequence[Player | None], out: StepBuffers, rng: np.random.Generator) -> IntArray:

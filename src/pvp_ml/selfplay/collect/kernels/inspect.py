@@ -10,11 +10,15 @@ from pvp_ml.compiled.kernel_set import CORE
 
 @CORE.kernel
 def all_finite(values):
-    """Whether a flat array holds neither NaN nor infinity: x − x is 0 for every other number, and sums stay 0."""
-    total = np.float32(0.0)
-    for i in range(values.size):
-        total += values.flat[i] - values.flat[i]
-    return total == 0.0
+    """Whether an array holds neither NaN nor infinity: x − x is 0 for every other number.
+
+    Counting is vectorised where a sum of floats, whose order matters, would not be.
+    """
+    row = values.ravel()
+    found = 0
+    for i in range(row.size):
+        found += row[i] - row[i] != 0.0
+    return found == 0
 
 
 @CORE.kernel

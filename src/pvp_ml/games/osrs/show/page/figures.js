@@ -10,10 +10,7 @@ const TINTS = [
 ];
 const tint = (key, otherwise) => TINTS.find(([pattern]) => pattern.test(key ?? ""))?.[1] ?? otherwise;
 
-function poly(ctx, points, fill, edge = "#1b1611") {
-  ctx.beginPath();
-  points.forEach(([x, y], i) => (i ? ctx.lineTo(x, y) : ctx.moveTo(x, y)));
-  ctx.closePath();
+function paint(ctx, fill, edge) {
   ctx.fillStyle = fill;
   ctx.fill();
   if (edge) {
@@ -23,16 +20,17 @@ function poly(ctx, points, fill, edge = "#1b1611") {
   }
 }
 
+function poly(ctx, points, fill, edge = "#1b1611") {
+  ctx.beginPath();
+  points.forEach(([x, y], i) => (i ? ctx.lineTo(x, y) : ctx.moveTo(x, y)));
+  ctx.closePath();
+  paint(ctx, fill, edge);
+}
+
 function dot(ctx, x, y, r, fill, edge = "#1b1611") {
   ctx.beginPath();
   ctx.arc(x, y, r, 0, Math.PI * 2);
-  ctx.fillStyle = fill;
-  ctx.fill();
-  if (edge) {
-    ctx.strokeStyle = edge;
-    ctx.lineWidth = 0.03;
-    ctx.stroke();
-  }
+  paint(ctx, fill, edge);
 }
 
 function bar(ctx, x1, y1, x2, y2, width, colour) {

@@ -17,7 +17,9 @@ function iconOf(move, fighter) {
 }
 
 export class Panel {
-  constructor(node, log, wishes, press) {
+  constructor(node, log, wishes, press, why) {
+    this.why = why; // move → why it cannot be made now
+    this.tab = "fight"; // of a small screen, which shows some of the parts at a time
     this.node = node;
     this.log = log;
     this.wishes = wishes;
@@ -51,9 +53,22 @@ export class Panel {
     const gear = el("section", { class: "part gear", id: "part-worn", tabindex: "-1" }, el("h2", {}, "Equipment"), this.worn);
     this.levels = el("dl", { class: "levels" });
     const skills = el("section", { class: "part" }, el("h2", {}, "Levels and timers"), this.levels);
-    this.node.replaceChildren(...parts, el("div", { class: "carried" }, bag, gear), ...(mode === "watch" ? [skills] : []));
+    this.node.replaceChildren(...(mode === "play" ? [this.#pages()] : []), ...parts, el("div", { class: "carried" }, bag, gear), ...(mode === "watch" ? [skills] : []));
     this.node.dataset.mode = mode;
+    this.node.dataset.tab = this.tab;
     this.shownBag = null;
+  }
+
+  // On a small screen: fight, bag or move, each within reach of a thumb.
+  #pages() {
+    const page = (name, label) => el("button", { type: "button", "aria-pressed": String(name === this.tab), dataset: { page: name }, onclick: () => this.#turn(name) }, label);
+    this.pages = el("div", { class: "pages", role: "group", "aria-label": "What is shown" }, page("fight", "Fight"), page("bag", "Bag"), page("walk", "Move"));
+    return this.pages;
+  }
+
+  #turn(name) {
+    this.tab = this.node.dataset.tab = name;
+    for (const button of this.pages.children) button.setAttribute("aria-pressed", String(button.dataset.page === name));
   }
 
   #moveParts() {
@@ -71,11 +86,10 @@ export class Panel {
   #button(move, fighter) {
     const weapon = move.weapon ? fighter.weapons[move.weapon] : null;
     const button = el("button", {
-      type: "button", class: "move", dataset: { move: move.id }, "aria-pressed": "false", "aria-keyshortcuts": move.key,
-      "aria-label": move.label + (weapon ? `, ${words(weapon)}` : ""), title: `${move.label}${weapon ? ` — ${words(weapon)}` : ""} [${move.key.toUpperCase()}]`,
+      type: "button", class: "move", dataset: { move: move.id, title: `${move.label}${weapon ? ` — ${words(weapon)}` : ""} [${move.key.toUpperCase()}]` }, "aria-pressed": "false", "aria-keyshortcuts": move.key,
       onclick: () => this.press(move),
     }, iconOf(move, fighter), el("span", { class: "name" }, move.short ?? move.label), weapon && move.part !== "prayer" ? el("span", { class: "with" }, words(weapon)) : null,
-    el("kbd", {}, move.key.toUpperCase()));
+    el("kbd", { "aria-hidden": "true" }, move.key.toUpperCase()));
     this.buttons.set(move.id, [button, move]);
     return button;
   }
@@ -95,6 +109,12 @@ export class Panel {
       const canBe = legal !== null && wishes.isLegal(legal, move);
       button.classList.toggle("legal", canBe);
       button.setAttribute("aria-disabled", String(!canBe));
+      const why = canBe || !log.isPlaying ? "" : this.why(move);
+      if (button.title !== (why || button.dataset.title)) {
+        button.title = why || button.dataset.title;
+        if (why) button.setAttribute("aria-description", why);
+        else button.removeAttribute("aria-description");
+      }
       button.setAttribute("aria-pressed", String(wishes.isChosen(move)));
       button.classList.toggle("on", move.shows !== undefined && move.shows === fighter.overhead);
     }
@@ -130,7 +150,7 @@ export class Panel {
     if (!key) return el("span", { class: "cell" });
     if (!move) return el("span", { class: "cell", title: title(key) }, itemIcon(key));
     return el("button", {
-      type: "button", class: `cell${isLit ? " legal" : ""}`, title: `${title(key)} [${move.key.toUpperCase()}]`, dataset: { slot: String(slot), item: key },
+      type: "button", class: `cell${isLit ? " legal" : ""}`, title: isLit ? `${title(key)} [${move.key.toUpperCase()}]` : this.why(move), dataset: { slot: String(slot), item: key },
       "aria-label": `${title(key)}: ${move.label}`, "aria-disabled": String(!isLit), "aria-pressed": String(this.wishes.isChosen(move)), onclick: () => this.press(move),
     }, itemIcon(key));
   }

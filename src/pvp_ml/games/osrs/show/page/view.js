@@ -4,7 +4,9 @@ import { $ } from "/static/dom.js";
 import { Cards } from "./cards.js";
 import { MOVES } from "./moves.js";
 import { Panel } from "./panel.js";
+import { reason } from "./reasons.js";
 import { Stage } from "./stage.js";
+import { summary } from "./summary.js";
 
 export default class OsrsView {
   constructor(game, log, wishes, press) {
@@ -13,7 +15,8 @@ export default class OsrsView {
     this.stage = new Stage(log, press);
     $("scene").replaceChildren(this.stage.canvas);
     this.cards = new Cards($("cards"), log);
-    this.panel = new Panel($("panel"), log, wishes, press);
+    this.panel = new Panel($("panel"), log, wishes, press, (move) => this.why(move));
+    this.about = "A fight runs in ticks of 600 ms. What you choose during a tick becomes one action when it ends: an attack, a prayer, food, a potion and a step may go together. Only what is legal lights up; anything else says why it does not. Choose again to take it back. Click a tile to move there relative to your opponent.";
     this.sections = [["F1", "part-attack"], ["F2", "part-inventory"], ["F3", "part-worn"], ["F4", "part-prayer"], ["F6", "part-gear"]];
   }
 
@@ -25,6 +28,18 @@ export default class OsrsView {
 
   draw(now) {
     this.stage.draw(now);
+  }
+
+  // Why a move cannot be made now; '' where it can, or where nobody plays.
+  why(move) {
+    const { frame, facts } = this.log;
+    if (!frame || facts.human === null || facts.human === undefined) return "";
+    return `${move.label}: ${reason(move, frame.scene, facts.human)}`;
+  }
+
+  // What players talk about afterwards.
+  summary() {
+    return summary(this.log);
   }
 
   // An overhead that is on stays on: said aloud, so that the tick is a whole decision to learn from.

@@ -1,0 +1,82 @@
+"""`pvp-ml model calibrate`: how far a model's chance to win can be relied on, written into its file."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
+
+from pvp_ml.cli.model import find
+from pvp_ml.errors import UserError
+from pvp_ml.games import registry
+from pvp_ml.model.bundle import read_bundle, read_onnx, require_fit, with_calibration, write_bundle
+from pvp_ml.model.calibration import SELF, Calibration
+from pvp_ml.selfplay.win_chance import FIT_HEAD, FIT_SCALE, MEASURE, Study, measured, refitted
+
+EVERY_S = 5.0
+
+
+def calibrate(
+    model: str, *, against: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
+    matches: int = 2000, head: bool = True, seed: int = 0, to: Path | None = None,
+) -> int:  # fmt: skip
+    """Measure the chance to win that a model states, correct it for each opponent, and keep both in its file.
+
+    The head is fitted on matches of its own first; the policy's actions do not change. Pages show the chance only
+    against opponents that were measured.
+
+    Args:
+        model: a name from `pvp-ml model list`, or a file
+        against: opponents: `self`, bots, scripted players; default: itself and every bot of the game
+        matches: played against each opponent, once to fit the head, once to correct it, once to measure
+        head: fit the win head anew; --no-head only corrects what it says
+        seed: the same seed gives the same matches
+        to: where the result goes; default: the file itself
+    """
+    path = find(model)
+    bundle = read_bundle(path)
+    kind = registry.find(bundle.metadata.game)
+    settings = kind.config()
+    spec = kind.spec(settings)
+    require_fit(bundle, spec)
+    if not bundle.network.win_head:
+        raise UserError(f"'{model}' has no win head", "train with --network.win-head true")
+    if matches < 100:
+        raise UserError(f"matches is {matches}", "play at least 100 against each opponent")
+    opponents = against or [SELF, *spec.bots]
+    study, progress = Study(kind, settings, matches, seed), _Ticker()
+    if head:
+        bundle = refitted(bundle, spec, [study.play(bundle, name, FIT_HEAD, progress) for name in opponents[:1]])
+    found = []
+    for name in opponents:
+        fit, test = (study.play(bundle, name, part, progress) for part in (FIT_SCALE, MEASURE))
+        found.append(measured(name, fit, test))
+    write_bundle(to or path, with_calibration(bundle, tuple(found)), None if head else read_onnx(path))
+    _print(found)
+    print(f"model: {to or path}")
+    return 0
+
+
+def _print(found: list[Calibration]) -> None:
+    table = Table("against", "matches", "Brier score", "of a constant", "calibration error", "slope", "offset")
+    for c in found:
+        table.add_row(c.opponent, str(c.matches), f"{c.brier:.4f}", f"{c.constant:.4f}", f"{c.error:.4f}",
+                      f"{c.slope:.3f}", f"{c.offset:+.3f}")  # fmt: skip
+    Console().print(table)
+
+
+class _Ticker:
+    """A line now and then: long work shows that it goes on."""
+
+    def __init__(self) -> None:
+        self._console, self._last = Console(stderr=True), 0.0
+
+    def __call__(self, what: str, done: int, planned: int) -> None:
+        now = time.monotonic()
+        if now - self._last >= EVERY_S or done == planned:
+            self._last = now
+            self._console.print(f"{what}: {done} of {planned} matches", highlight=False)

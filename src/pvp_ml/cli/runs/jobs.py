@@ -1,0 +1,144 @@
+"""`pvp-ml jobs`: what runs, what it prints, and how to stop it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from pvp_ml.data_files import RUNS
+from pvp_ml.errors import UserError, visible
+from pvp_ml.run.jobs import Job, find_job, list_jobs, stop_job
+from pvp_ml.run.tracking.live_view import count, duration
+
+app = App(name="jobs", help="What runs, what it prints, and how to stop it.")
+Directory = Annotated[str, Parameter(name=("--directory", "--experiments-dir"))]
+
+
+@app.command(name="list")
+def show(
+    *, directory: Directory = RUNS, as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
+) -> None:
+    """Every run: whether it trains now, how far it is.
+
+    Args:
+        directory: where runs are kept
+        as_json: print a JSON list
+    """
+    jobs = list_jobs(Path(directory))
+    if as_json:
+        rows = [
+            {
+                "name": j.name,
+                "state": j.state,
+                "pid": j.process.pid if j.process else None,
+                "steps": j.steps,
+                "seconds": j.seconds,
+            }
+            for j in jobs
+        ]
+        print(json.dumps(rows))
+        return
+    if not jobs:
+        print(f"no runs in '{directory}' yet; begin with: pvp-ml train --preset nh/quick")
+        return
+    table = Table("run", "state", "pid", "steps", "trained for", box=box.SIMPLE_HEAD)
+    for job in jobs:
+        pid = str(job.process.pid) if job.process else ""
+        table.add_row(job.name, job.state, pid, count(job.steps), duration(job.seconds))
+    Console().print(table)
+
+
+@app.command
+def logs(name: str, *, directory: Directory = RUNS, follow: bool = False, lines: int = 50) -> None:
+    """What a detached run printed.
+
+    Args:
+        name: the run
+        directory: where runs are kept
+        follow: keep printing until the run ends or Ctrl-C
+        lines: how many of the last lines to begin with
+    """
+    job = find_job(Path(directory), name)
+    if not job.log.is_file():
+        raise UserError(f"run '{name}' has no log", "only runs started with --detach write one")
+    text = job.log.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+    print(visible("".join(text[-lines:])), end="", flush=True)
+    if follow:
+        _follow(job)
+
+
+@app.command
+def attach(name: str, *, directory: Directory = RUNS) -> None:
+    """Follow a running job's log; Ctrl-C leaves it running.
+
+    Args:
+        name: the run
+        directory: where runs are kept
+    """
+    logs(name, directory=directory, follow=True)
+
+
+@app.command
+def stop(name: str, *, directory: Directory = RUNS) -> None:
+    """Let a run save and leave; what does not leave within 20 seconds is killed, with all its processes.
+
+    Args:
+        name: the run, or `all`
+        directory: where runs are kept
+    """
+    stop_named(name, Path(directory))
+
+
+def stop_named(name: str, directory: Path) -> None:
+    """Stop one run, or all of them."""
+    jobs = list_jobs(directory) if name == "all" else [find_job(directory, name)]
+    refused = []
+    for job in jobs:
+        try:
+            if stop_job(job):
+                print(f"stopped {job.name}")
+            elif name != "all":
+                print(f"{job.name} is not running ({job.state})")
+        except UserError as error:
+            refused.append(str(error))
+    if refused:
+        raise UserError("; ".join(refused))
+
+
+@app.command
+def remove(name: str, *, directory: Directory = RUNS, yes: bool = False) -> None:
+    """Delete a run with all its checkpoints and milestones.
+
+    Args:
+        name: the run
+        directory: where runs are kept
+        yes: do not ask
+    """
+    job = find_job(Path(directory), name)
+    if job.process:
+        raise UserError(f"run '{name}' is training (process {job.process.pid})", f"pvp-ml jobs stop {name}")
+    if not yes and input(f"delete {job.folder} and everything in it? [y/N] ").strip().lower() != "y":
+        return
+    shutil.rmtree(job.folder)
+    print(f"deleted {job.folder}")
+
+
+def _follow(job: Job) -> None:
+    with job.log.open("r", encoding="utf-8", errors="replace") as file:
+        file.seek(0, 2)
+        while True:
+            line = file.readline()
+            if line:
+                print(visible(line), end="", flush=True)
+            elif job.process is None or not job.process.is_alive:
+                return
+            else:
+                time.sleep(0.2)

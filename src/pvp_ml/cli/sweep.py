@@ -1,0 +1,111 @@
+"""`pvp-ml sweep`: search for settings with many short runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from filelock import FileLock, Timeout
+from rich import box
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from pvp_ml.cli.train import require_torch
+from pvp_ml.data_files import RUNS
+from pvp_ml.errors import UserError
+from pvp_ml.run.machine import cores
+from pvp_ml.run.store.run_store import check_run_name
+from pvp_ml.sweep.scheduler import Sweep, ranking
+from pvp_ml.sweep.space import SweepConfig, read_sweep
+from pvp_ml.sweep.trials import Trial, read_trials
+
+SWEEP_FILE = "sweep.yml"
+SHOWN = 12
+
+
+def sweep(
+    file: Path, *, name: str, seconds: float = 1800.0, workers: int = 0, directory: str = RUNS, png: str = "",
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:  # fmt: skip
+    """Search for good settings: many short runs, the weaker half stopped at each rung. Rerun to resume.
+
+    Example: pvp-ml sweep nh.yml --name nh-speed --seconds 1800 --png sweep.png
+
+    Args:
+        file: a YAML file with preset and ranges, see docs/sweep.md
+        name: folder under `directory`; its trials are ordinary runs, so `compare --directory experiments/NAME` works
+        seconds: how long to search; 0 shows what was found so far
+        workers: trials at a time, each on one core; 0 = one per core
+        directory: where runs are kept
+        png: draw strength against training seconds into this file
+        as_json: print the trials as JSON, best first
+    """
+    check_run_name(name)
+    folder = Path(directory) / name
+    config = _keep(file, folder)
+    if seconds > 0:
+        require_torch()
+        _search(config, folder, workers or cores(), seconds, quiet=as_json)
+    trials = read_trials(folder, config.goal, list(config.ranges))
+    if as_json:
+        print(json.dumps([_row(trial) for trial in ranking(trials)]))
+    else:
+        _tell(config, folder, trials)
+    if png:
+        from pvp_ml.cli.runs.plots import pareto
+
+        points = [(t.name, point.seconds, point.score) for t in trials for point in t.curve]
+        pareto(Path(png), points, f"{name}: {config.goal} by training time", config.goal)
+
+
+def _keep(file: Path, folder: Path) -> SweepConfig:
+    """The sweep file, checked and kept beside its trials; a sweep that was begun cannot change what it searches."""
+    config = read_sweep(file)
+    kept = folder / SWEEP_FILE
+    if not kept.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, kept)
+    elif read_sweep(kept).ranges != config.ranges:
+        raise UserError(f"'{folder}' holds a sweep over other ranges", "choose another --name")
+    return config
+
+
+def _search(config: SweepConfig, folder: Path, workers: int, seconds: float, quiet: bool) -> None:
+    try:
+        with FileLock(folder / "sweep.lock", timeout=0), Live(console=Console(stderr=True), transient=True) as live:
+            search = Sweep(config, folder, workers)
+            search.run(seconds, lambda trials: None if quiet else live.update(_table(config, trials)))
+    except Timeout:
+        raise UserError(f"another process sweeps in '{folder}'", "wait for it, or choose another --name") from None
+
+
+def _table(config: SweepConfig, trials: list[Trial]) -> Table:
+    """The best trials and those that train now."""
+    best = ranking(trials)[:SHOWN]
+    rows = [*best, *(t for t in trials if t.is_running and t not in best)]
+    title = f"{len(trials)} trials, {sum(t.is_running for t in trials)} training"
+    names = [name.rpartition(".")[2] for name in config.ranges]
+    table = Table("trial", "seconds", config.goal, *names, title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for trial in rows:
+        score = f"{trial.best:.3f}" if trial.curve else "–"
+        mark = " ●" if trial.is_running else ""
+        table.add_row(f"{trial.name}{mark}", f"{trial.seconds:.0f}", score, *map(str, trial.settings.values()))
+    return table
+
+
+def _tell(config: SweepConfig, folder: Path, trials: list[Trial]) -> None:
+    Console().print(_table(config, trials))
+    if best := ranking(trials):
+        preset = best[0].folder.with_suffix(".yml")
+        print(f"best: {best[0].name}; train it longer: pvp-ml train --preset {preset} --name {folder.name}-best")
+    else:
+        print(f"no trial has been measured yet; logs are in {folder}/t001/logs")
+
+
+def _row(trial: Trial) -> dict[str, object]:
+    curve = [{"seconds": point.seconds, "score": point.score} for point in trial.curve]
+    return {"trial": trial.name, "settings": trial.settings, "score": trial.best, "curve": curve}

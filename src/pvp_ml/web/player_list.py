@@ -1,0 +1,156 @@
+"""Who can be fought on the page: the models that fit the game, its bots, scripted players, and you."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pvp_ml import data_files, players
+from pvp_ml.errors import UserError
+from pvp_ml.games.registry import GameType
+from pvp_ml.match import Bot, External, Occupant
+from pvp_ml.model.bundle import Bundle, model_name, read_bundle, read_metadata
+from pvp_ml.model.calibration import SELF, Calibration
+from pvp_ml.spec import GameSpec
+from pvp_ml.web.minds import Mind, PolicyMind, ScriptedMind
+
+YOU = "you"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPlayer:
+    """`id` is what the page sends back; `kind` is you, model, bot or player."""
+
+    id: str
+    name: str
+    kind: str
+    about: str = ""
+    path: Path | None = None
+
+
+class PlayerList:
+    """All of them; a page can only name what is listed here. `refresh` finds models that came meanwhile."""
+
+    def __init__(self, kind: GameType, working_directory: Path, against: str, greedy: bool = False) -> None:
+        self._spec = kind.spec(kind.config())
+        self._rival = kind.presentation.rival
+        self._is_greedy = greedy
+        self._place = working_directory
+        self._bundles: dict[Path, tuple[int, Bundle]] = {}  # with the time at which the file was written
+        self._added: dict[str, ListedPlayer] = {}
+        self.note = ""
+        self.listed: dict[str, ListedPlayer] = {}
+        self.refresh()
+        self.default = self._choose(against, working_directory)
+
+    def refresh(self) -> None:
+        """Look again which models there are: a run that trains writes new ones."""
+        spec = self._spec
+        found = [ListedPlayer(YOU, "You", "you"), *_models(spec, self._place)]
+        found += [ListedPlayer(f"bot:{name}", name, "bot", "scripted, inside the game") for name in spec.bots]
+        found += [
+            ListedPlayer(f"player:{name}", name, "player", players.find(name).title)
+            for name in players.names()
+            if players.find(name).fits(spec.name)
+        ]
+        self.listed = {player.id: player for player in found} | self._added
+
+    def find(self, identifier: str) -> ListedPlayer:
+        """The player with that id."""
+        if identifier not in self.listed:
+            raise UserError(f"there is no player '{identifier[:60]}'", "choose one from the list")
+        return self.listed[identifier]
+
+    def occupant(self, identifier: str, seat: int) -> Occupant:
+        """Who sits there, in the game's own terms."""
+        player = self.find(identifier)
+        return Bot(player.name) if player.kind == "bot" else External(str(seat))
+
+    def mind(self, identifier: str, seat: int, seats: Sequence[str]) -> Mind | None:
+        """A new mind for that seat, beside whoever sits in `seats`; None for you and for bots inside the game."""
+        player = self.find(identifier)
+        if player.path is not None:
+            bundle = self._bundle(player.path)
+            return PolicyMind(bundle, self._spec, self._is_greedy, self._measured(bundle, identifier, seat, seats))
+        if player.kind == "player":
+            return ScriptedMind(players.make(player.name, self._spec), seat)
+        return None
+
+    def _measured(self, bundle: Bundle, identifier: str, seat: int, seats: Sequence[str]) -> Calibration | None:
+        """How far its chance to win can be relied on in this match-up; None where nobody has measured that."""
+        team = self._spec.team_of(seat)
+        others = {name for s, name in enumerate(seats) if self._spec.team_of(s) != team}
+        if len(others) != 1 or any(seats[s] != identifier for s in self._spec.teams[team]):
+            return None
+        other = others.pop()
+        known = {c.opponent: c for c in bundle.metadata.calibration}
+        rival = self.listed.get(other)
+        if other == identifier:
+            return known.get(SELF)
+        return known.get(rival.name) if rival is not None and rival.kind in ("bot", "player") else None
+
+    def _bundle(self, path: Path) -> Bundle:
+        """The file as it is now: a run writes its model anew."""
+        try:
+            written = path.stat().st_mtime_ns
+        except OSError as error:
+            raise UserError(f"the model '{path.name}' is gone: {error.strerror}", "choose another one") from error
+        if self._bundles.get(path, (-1,))[0] != written:
+            self._bundles[path] = written, read_bundle(path)
+        return self._bundles[path][1]
+
+    def _choose(self, against: str, working_directory: Path) -> str:
+        """The id of the first opponent; says in `note` why it is not the shipped model."""
+        if against:
+            return self._named(against, working_directory)
+        wanted = self._rival
+        if wanted and f"model:{wanted}" in self.listed:
+            return f"model:{wanted}"
+        model = next((c.id for c in self.listed.values() if c.kind == "model"), None)
+        rivals = [c for c in reversed(self.listed.values()) if c.kind in ("bot", "player")]
+        rivals.sort(key=lambda c: (c.name in ("random", "noop", "idle"), c.kind != "bot"))  # a game lists its best last
+        instead = model or (rivals[0].id if rivals else YOU)
+        if wanted:
+            name = self.listed[instead].name
+            self.note = f"models/{wanted}.zip is not here, so you meet {name}; put it there or name one with --against"
+        return instead
+
+    def _named(self, against: str, working_directory: Path) -> str:
+        kind, _, rest = against.partition(":")
+        for candidate in (against, f"model:{against}", f"bot:{against}", f"player:{against}"):
+            if candidate in self.listed:
+                return candidate
+        path = data_files.find("models", rest if kind == "model" else against, (".zip",), working_directory)
+        if path is None:
+            known = ", ".join(c.name for c in self.listed.values() if c.kind != "you")
+            raise UserError(f"'{against}' cannot be fought in '{self._spec.name}'", f"choose from: {known}; or a file")
+        added = _model(self._spec, model_name(path), path)
+        if added is None:
+            raise UserError(f"model '{path}' does not fit '{self._spec.name}'", "see `pvp-ml model inspect`")
+        self._added[added.id] = self.listed[added.id] = added
+        return added.id
+
+
+def _models(spec: GameSpec, working_directory: Path) -> list[ListedPlayer]:
+    found: dict[str, ListedPlayer] = {}
+    for name, path in data_files.models(working_directory):
+        model = _model(spec, name, path)
+        if model is not None:
+            found.setdefault(model.id, model)
+    return list(found.values())
+
+
+def _model(spec: GameSpec, name: str, path: Path) -> ListedPlayer | None:
+    """The model in that file, None when it cannot be read or does not fit the game."""
+    try:
+        facts, interface = read_metadata(path)
+    except UserError:
+        return None
+    if facts.game != spec.name or interface.digest != spec.interface_digest:
+        return None
+    best = max(facts.results, key=lambda r: r.low, default=None)
+    about = f"{facts.training.steps / 1e6:.1f} M steps"
+    if best is not None:
+        about += f", {best.score:.0%} against {best.opponent}"
+    return ListedPlayer(f"model:{name}", name, "model", about, path)

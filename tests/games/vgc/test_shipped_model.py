@@ -1,0 +1,24 @@
+"""GeneralistVgc: fits the game as it is, says how strong it is, and beats random play with any team."""
+
+from pathlib import Path
+
+import pvp_ml
+from pvp_ml.games.vgc.config import VgcConfig, make_spec
+from pvp_ml.model.bundle import read_bundle
+from pvp_ml.selfplay.evaluate import Contestant, evaluate
+
+FILE = Path(pvp_ml.__file__).parent / "models" / "GeneralistVgc.zip"
+
+
+def test_it_fits_and_its_card_has_the_figures():
+    bundle = read_bundle(FILE)
+    assert bundle.interface.digest == make_spec(VgcConfig()).interface_digest and bundle.network.pointer == 64
+    assert [(result.opponent, result.matches) for result in bundle.metadata.results] == [("heuristics", 1000)] * 3
+    for result in bundle.metadata.results:
+        assert f"{result.score:.1%}" in bundle.card
+
+
+def test_it_beats_random_play(build):
+    model = Contestant.of_bundle("GeneralistVgc", read_bundle(FILE), greedy=True)
+    report = evaluate(build(8), model, Contestant("random", bot="random"), 24, 3)
+    assert report.total.score >= 0.75

@@ -1,0 +1,124 @@
+"""Rocket League in a real browser, with WebGL in software: watched, driven with keys, scrubbed."""
+
+import io
+import time
+from pathlib import Path
+
+import pytest
+from axe import axe_script, serious_findings
+from ringside import Ringside
+from test_battle_page import SIZES
+from test_browser import CHROMIUM, PATIENCE_MS, no_browser, picture, step_shown, until  # noqa: F401 - fixtures
+
+from pvp_ml.games.rocket_league.actions import rlgym_rows, row_name
+
+CACHE = Path(__file__).parents[2] / ".test-cache"
+TABLE = [row_name(row) for row in rlgym_rows()]
+
+
+@pytest.fixture(scope="module")
+def stadium(corner, tmp_path_factory):
+    with Ringside("rocket_league", corner, tmp_path_factory.mktemp("kept")) as ring:
+        yield ring
+
+
+@pytest.fixture
+def page():
+    """A browser that draws in three dimensions without a graphics card; whatever it complains about fails the test."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    if CHROMIUM is None:
+        no_browser("chromium is missing")
+    trouble = []
+    with playwright.sync_playwright() as play:
+        flags = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=flags)
+        opened = browser.new_context(viewport={"width": 1440, "height": 900}, bypass_csp=True).new_page()
+        opened.set_default_timeout(PATIENCE_MS)
+        opened.on("pageerror", lambda error: trouble.append(str(error)))
+        opened.on("console", lambda message: trouble.append(message.text) if message.type == "error" else None)
+        yield opened
+        browser.close()
+    assert trouble == []
+
+
+def begin(page, ring, first, second):
+    page.goto(ring.address)
+    page.wait_for_selector("#lobby[open]")
+    page.select_option("#seat-0", first)
+    page.select_option("#seat-1", second)
+    page.click("#lobby summary")
+    page.fill("#seed", "5")
+    page.click("#fight")
+    until(page, "Number(document.querySelector('#timeline .where').textContent.split('/')[0]) > 3")
+    return next(reversed(ring.arena.rooms.values()))
+
+
+def colours(page):
+    """How many colours the stadium has: a picture that was not drawn has one."""
+    image = pytest.importorskip("PIL.Image")
+    shot = image.open(io.BytesIO(page.locator("canvas.stadium").screenshot())).convert("RGB")
+    return len(shot.getcolors(1 << 24))
+
+
+def test_a_match_is_watched_and_scrubbed(page, stadium, picture):  # noqa: F811
+    begin(page, stadium, "bot:chaser", "bot:kickoff_and_clear")
+    assert colours(page) > 500
+    assert page.get_attribute("[data-camera=tv]", "aria-checked") == "true"
+    for camera in ("ball", "car", "free"):
+        page.click(f"[data-camera={camera}]")
+        assert page.get_attribute(f"[data-camera={camera}]", "aria-checked") == "true"
+    page.click("[data-camera=tv]")
+    until(page, "Number(document.querySelector('#timeline .where').textContent.split('/')[0]) > 30")
+    page.locator("#scrub").fill("20")
+    until(page, "document.querySelector('#timeline .where').textContent.startsWith('20 / ')")
+    page.wait_for_timeout(400)
+    assert page.inner_text(".clock") == "4:58" and "4:58 left" in page.get_attribute("canvas.stadium", "aria-label")
+    picture(page, "rocket-watch")
+    assert serious_findings(page, axe_script(CACHE), "#scene") == []
+
+
+def driven(page, stadium, seconds):
+    """Drive, boost and jump with keys for so long; the match, as the server played it."""
+    room = begin(page, stadium, "you", "bot:kickoff_and_clear")
+    start = room.match.frame.scene["cars"][0]
+    began, first = time.monotonic(), room.match.frame.step
+    page.keyboard.down("w")
+    page.keyboard.down("Shift")
+    page.wait_for_timeout(900)
+    page.keyboard.up("Shift")
+    page.keyboard.down("d")
+    while time.monotonic() - began < seconds:
+        page.keyboard.press("Space", delay=80)
+        page.wait_for_timeout(400)
+    page.keyboard.up("d")
+    page.keyboard.up("w")
+    took, played = time.monotonic() - began, room.match.frame.step - first
+    chosen = {TABLE[step[0][0]] for step in room.match.replay().actions if step[0][0] >= 0}
+    return start, room.match.frame.scene["cars"][0], chosen, played / took
+
+
+def test_a_car_is_driven_with_keys_at_real_speed(page, stadium, picture):  # noqa: F811
+    start, now, chosen, pace = driven(page, stadium, 5.0)
+    assert (
+        {"throttle+1 steer+1 yaw+1"} <= chosen
+        and any("boost" in c for c in chosen)
+        and any("jump" in c for c in chosen)
+    )
+    assert sum((a - b) ** 2 for a, b in zip(start[1:4], now[1:4], strict=True)) ** 0.5 > 300
+    assert 2 < pace < 16, "fifteen steps a second and never more; a machine that draws in software may fall behind"
+    picture(page, "rocket-drive")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("size", SIZES)
+def test_a_match_is_driven_for_twenty_seconds(page, stadium, picture, size):  # noqa: F811
+    page.set_viewport_size(dict(zip(("width", "height"), SIZES[size], strict=True)))
+    _, _, chosen, pace = driven(page, stadium, 20.0)
+    assert len(chosen) >= 4 and 2 < pace < 16
+    if size == "phone":
+        assert page.is_visible(".touches") and all(
+            min(box["width"], box["height"]) >= 44
+            for box in (node.bounding_box() for node in page.locator(".touch").all())
+        )
+    picture(page, f"rocket-{size}")
+    assert serious_findings(page, axe_script(CACHE)) == []
