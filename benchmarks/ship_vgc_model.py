@@ -58,9 +58,10 @@ def main(source: Path, target: Path, history: Path, cells: dict[str, dict[str, A
 
 
 def read(word: str) -> tuple[str, dict[str, Any]]:
-    """`label=file` → the label and what the file holds."""
+    """`label=file` → the label and the result of `pvp-ml eval --json` in the file."""
     label, _, file = word.rpartition("=")
-    return label, json.loads(Path(file).read_text("utf-8"))
+    (result,) = json.loads(Path(file).read_text("utf-8"))["results"]
+    return label, result
 
 
 if __name__ == "__main__":

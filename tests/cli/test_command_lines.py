@@ -83,7 +83,7 @@ def test_the_long_line(typed, folder):
 def test_train_by_the_name_of_the_originals_preset(typed, folder):
     typed("train --preset PastSelfPlay --name X", SMALL)
     assert set(saved(folder, "X")["self_play"]["opponents"]) == {"self", "past"}
-    states = {row["name"]: row["state"] for row in json.loads(typed("train show --json"))}
+    states = {row["name"]: row["state"] for row in json.loads(typed("train show --json"))["runs"]}
     assert states["X"] == "finished"
     assert "X is not running (finished)" in typed("train cleanup --name X")
     typed("train cleanup --name all")
@@ -129,7 +129,7 @@ def test_the_exploiter_strategy_hunts(typed, folder):
 def test_evaluating(typed, folder):
     model = "experiments/Trained/model.zip"
     for line in (f"python -m pvp_ml.evaluate --model {model}", f"eval --model-path {model}"):
-        result = json.loads(typed(line, "--against tactician --matches 4 --json"))
+        (result,) = json.loads(typed(line, "--against tactician --matches 4 --json"))["results"]
         assert (result["matches"], result["second"]) == (4, "tactician")
 
 
@@ -160,7 +160,7 @@ def test_serving(typed, monkeypatch):
     ],
 )
 def test_evaluating_plugins_by_their_old_names(typed, line, first, second):
-    result = json.loads(typed(line, "--num-episodes 4 --json --max-ticks 60"))
+    (result,) = json.loads(typed(line, "--num-episodes 4 --json --max-ticks 60"))["results"]
     assert (result["first"], result["second"], result["matches"]) == (first, second, 4)
     if second == "noop":
         assert sum(result["choices"]["attack"]["mage_attack"]) > 0

@@ -19,7 +19,7 @@ def test_json_has_counts_and_interval(capsys):
         "60",
     ]
     assert run([*words, "--json", "--seed", "3"]) == 0
-    results = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    results = json.loads(capsys.readouterr().out)["results"]
     assert [r["second"] for r in results] == ["random", "tactician"]
     for result in results:
         assert result["matches"] == result["wins"] + result["ties"] + result["losses"] == 60
@@ -57,7 +57,7 @@ def test_the_games_settings_are_flags(capsys):
         )
         == 0
     )
-    assert json.loads(capsys.readouterr().out)["mean_steps"] == 5
+    assert json.loads(capsys.readouterr().out)["results"][0]["mean_steps"] == 5
 
 
 def test_table_for_people(capsys):
@@ -77,7 +77,7 @@ def test_actions_and_a_picture(tmp_path, capsys):
 def test_settings_as_game_show_takes_them(capsys):
     words = ["eval", "--model", "random", "--game", "rps", "--against", "random", "--matches", "8", "--json"]
     assert run([*words, "--set", "rounds=5"]) == 0
-    assert json.loads(capsys.readouterr().out)["mean_steps"] == 5
+    assert json.loads(capsys.readouterr().out)["results"][0]["mean_steps"] == 5
     assert run([*words, "--set", "rounds"]) == 2
     assert "write --set KEY=VALUE" in capsys.readouterr().err
 
@@ -86,7 +86,8 @@ def test_a_ladder_gives_a_rating(capsys):
     pytest.importorskip("RocketSim")
     words = ["eval", "--game", "rocket_league", "--model", "shooter", "--ladder", "--matches", "2", "--json"]
     assert run([*words, "--meshes", "generated", "--timeout-s", "3"]) == 0
-    *rungs, last = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    printed = json.loads(capsys.readouterr().out)
+    rungs, last = printed["results"], printed["rating"]
     assert [rung["second"] for rung in rungs] == list(last["ladder"]) and len(rungs) == 6
     assert last["low"] < last["rating"] < last["high"]
 

@@ -45,7 +45,7 @@ def run(capsys, *words):
 
 def test_list_names_every_game_once_and_a_broken_package_does_not_hide_the_others(capsys, extra_games):
     code, out, _ = run(capsys, "list", "--json")
-    rows = [json.loads(line) for line in out.splitlines()]
+    rows = json.loads(out)["games"]
     names = [row["name"] for row in rows]
     assert code == 0
     assert len(set(names)) == len(names)

@@ -27,7 +27,7 @@ def models(tmp_path, monkeypatch):
 
 def test_list_inspect_verify(models, capsys):
     assert run(["model", "list", "--json"]) == 0
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    rows = json.loads(capsys.readouterr().out)["models"]
     assert ("zero", "connect4") in [(row["name"], row["game"]) for row in rows]
     assert run(["model", "inspect", "zero"]) == 0
     shown = capsys.readouterr().out
@@ -52,7 +52,7 @@ def test_a_damaged_file_is_named(models, capsys):
 
 def test_a_model_plays_without_its_path(models, capsys):
     assert run(["eval", "--model", "zero", "--against", "random", "--matches", "10", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["matches"] == 10
+    assert json.loads(capsys.readouterr().out)["results"][0]["matches"] == 10
 
 
 def test_export_to_onnx_needs_no_torch_and_runs(models, capsys):

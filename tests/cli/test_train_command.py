@@ -42,7 +42,7 @@ def test_train_then_go_on(here, capsys):
     assert run(["train", *SMALL, "--name", "a", "--total-timesteps", "320"]) == 0
     assert [p["steps"] for p in read_metrics(folder / "metrics.jsonl")] == [64, 128, 192, 192, 256, 320, 320]
     assert run(["eval", "--model", "experiments/a/model.zip", "--against", "random", "--matches", "10", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["matches"] == 10
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["results"][0]["matches"] == 10
 
 
 def test_the_saved_config_starts_the_same_run(here):

@@ -65,7 +65,7 @@ def python(installed, *words):
 
 def test_the_game_is_listed_and_keeps_every_promise(installed):
     listed = python(installed, "-m", "pvp_ml", "game", "list", "--json")
-    assert "nim" in [json.loads(line)["name"] for line in listed.stdout.splitlines()], listed.stderr
+    assert "nim" in [game["name"] for game in json.loads(listed.stdout)["games"]], listed.stderr
     checked = python(installed, "-m", "pvp_ml", "game", "check", "nim", "--json")
     report = json.loads(checked.stdout)
     assert report["passed"], report

@@ -50,7 +50,7 @@ def test_a_detached_run_is_listed_stopped_and_goes_on(tmp_path, monkeypatch, cap
         assert run(["train", *TINY, "--detach"]) == 2, "a second one is refused"
         capsys.readouterr()
         assert run(["train", "show", "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)[0]["state"] == "running"
+        assert json.loads(capsys.readouterr().out)["runs"][0]["state"] == "running"
         assert run(["train", "cleanup", "--name", "far"]) == 0
         assert "stopped far" in capsys.readouterr().out
     finally:
@@ -102,7 +102,7 @@ def test_terminal_closed_then_killed_then_rebooted(tmp_path, monkeypatch, capsys
         for leftover in list_jobs(experiments):
             stop_job(leftover, 1.0)
     assert run(["jobs", "list", "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)[0]
+    shown = json.loads(capsys.readouterr().out)["runs"][0]
     assert (shown["state"], shown["pid"]) == ("stopped", None)
 
     # After a restart of the machine the recorded number may belong to a stranger, even one as old in ticks.

@@ -91,6 +91,6 @@ def test_a_sweep_survives_kill_9(tmp_path):
         process.wait()
     done = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
-    rows = json.loads(done.stdout)
+    rows = json.loads(done.stdout)["trials"]
     assert len(rows) == 4
     assert sum(row["curve"][-1]["seconds"] >= 7.5 for row in rows) >= 1

@@ -5,6 +5,7 @@ A mistake that the user can fix prints one line to stderr and exits with 2; Ctrl
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import logging
 import os
@@ -16,10 +17,13 @@ from cyclopts.exceptions import CycloptsError
 
 from pvp_ml import __version__
 from pvp_ml.cli.examples import EXAMPLES
+from pvp_ml.cli.waiting import waiting_line
 from pvp_ml.errors import UserError, visible
 from pvp_ml.run.threads import limit_threads
 
 MISTAKE, INTERRUPTED = 2, 130
+QUICK = frozenset({"jobs"})
+"""Commands that need no waiting line; `jobs remove` asks a question."""
 
 COMMANDS = {
     "train": (
@@ -27,39 +31,43 @@ COMMANDS = {
         "Train an agent, or resume a run. Every setting is a flag: `pvp-ml config options`.",
     ),
     "eval": ("pvp_ml.cli.evaluate:evaluate", "Play matches and report win rates with intervals."),
-    "demo": ("pvp_ml.cli.demo:demo", "Two minutes of training, then a verdict: the best first command."),
+    "demo": ("pvp_ml.cli.demo:demo", "Train for two minutes, then see how good the agent is. Start here."),
     "jobs": ("pvp_ml.cli.runs.jobs:app", "List, follow and stop runs."),
-    "tensorboard": ("pvp_ml.cli.runs.tensorboard:tensorboard", "Curves of all runs in the browser."),
+    "tensorboard": ("pvp_ml.cli.runs.tensorboard:tensorboard", "Show the curves of all runs in the browser."),
     "watch": ("pvp_ml.cli.watch:watch", "Play one match and narrate it step by step."),
-    "replay": ("pvp_ml.cli.watch:app", "Watch saved matches again."),
-    "league": ("pvp_ml.cli.runs.league:app", "Members, ratings and results of a run's league; ratings among models."),
-    "exploit": ("pvp_ml.cli.exploit:exploit", "Train a best response to a model: how exploitable is it?"),
-    "compare": ("pvp_ml.cli.runs.compare:compare", "Learning curves of several runs and seeds, as table and picture."),
+    "replay": ("pvp_ml.cli.watch:app", "Replay saved matches."),
+    "league": ("pvp_ml.cli.runs.league:app", "Show a run's league; rate models against each other."),
+    "exploit": ("pvp_ml.cli.exploit:exploit", "Train an opponent to beat a model: how exploitable is it?"),
+    "compare": (
+        "pvp_ml.cli.runs.compare:compare",
+        "Compare the learning curves of runs and seeds: a table and a picture.",
+    ),
     "sweep": ("pvp_ml.cli.sweep:sweep", "Search for good settings with many short runs."),
     "play": ("pvp_ml.cli.play.command:play", "Play a game yourself."),
-    "ui": ("pvp_ml.cli.ui:ui", "The site in the browser: play, watch, follow runs, look at models."),
+    "ui": ("pvp_ml.cli.ui:ui", "Open the site: play, watch, follow runs, browse models."),
     "game": ("pvp_ml.cli.game:app", "List, show and check games."),
-    "team": ("pvp_ml.cli.team:app", "Check and show teams for Pokémon battles."),
-    "model": ("pvp_ml.cli.model:app", "List, inspect and verify model files."),
+    "team": ("pvp_ml.cli.team:app", "Check, show, split and generate Pokémon teams."),
+    "model": ("pvp_ml.cli.model:app", "List, inspect, verify, import and export models."),
     "bc": ("pvp_ml.cli.bc:app", "Record decisions and train a policy to imitate them."),
-    "serve": ("pvp_ml.cli.serve:serve", "Answer other programs' requests for decisions."),
+    "serve": ("pvp_ml.cli.serve:serve", "Serve models to other programs over TCP, HTTP and WebSocket."),
     "sim-server": ("pvp_ml.cli.sim_server:sim_server", "Serve OSRS fights to trainers that speak the old protocol."),
-    "obs": ("pvp_ml.cli.obs:app", "Check a bot's log of observations."),
+    "obs": ("pvp_ml.cli.obs:app", "Check the observations that your bot sends."),
     "config": ("pvp_ml.cli.config:app", "Show and compare configurations, list presets and flags."),
-    "bench": ("pvp_ml.cli.bench.command:app", "Measure speed: the simulation alone, or the whole loop."),
+    "bench": ("pvp_ml.cli.bench.command:app", "Measure speed: the simulator, the training loop, a server."),
     "doctor": ("pvp_ml.cli.doctor:doctor", "Check this machine and suggest fixes."),
 }
 
 
 def build(command: str = "") -> App:
-    """The commands, none of them imported yet; help ends with examples of `command`."""
+    """The commands, none of them imported yet; the help text ends with examples for `command`."""
     app = App(
         name="pvp-ml",
         help="Train, evaluate and serve agents for player-versus-player games.",
         version=__version__,
         help_format="plaintext",  # Markdown would cost a fifth of the time that help takes
-        help_epilogue=EXAMPLES.get(command, "Begin with: pvp-ml demo"),
+        help_epilogue=EXAMPLES.get(command, "Start here: pvp-ml demo"),
     )
+    app.register_install_completion_command(help="Install shell completion (bash, zsh, fish, PowerShell).")
     for name, (place, text) in COMMANDS.items():
         app.command(place, name=name, help=text)
     return app
@@ -75,9 +83,14 @@ def run(words: Sequence[str]) -> int:
     logging.getLogger("pvp_ml").setLevel(_log_level())
     try:
         _check_command(words)
-        result = build(next(iter(words), ""))(
-            list(words), print_error=False, exit_on_error=False, result_action="return_value"
-        )
+        with (
+            contextlib.nullcontext()
+            if set(words[:1]) & QUICK
+            else waiting_line(f"pvp-ml {' '.join(words[:1])}".strip())
+        ):
+            result = build(next(iter(words), ""))(
+                list(words), print_error=False, exit_on_error=False, result_action="return_value"
+            )
         sys.stdout.flush()
     except UserError as error:
         return _complain(str(error))
@@ -86,21 +99,21 @@ def run(words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader went away (`pvp-ml … | head`); nothing is left to say, and nobody to say it to.
+        # The reader is gone (`pvp-ml … | head`): stay silent, and keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return result if isinstance(result, int) else 0
 
 
 class _Visible(logging.Formatter):
-    """Log lines may hold text of files and servers."""
+    """Makes control characters visible: log lines may quote files and servers."""
 
     def format(self, record: logging.LogRecord) -> str:
         return visible(super().format(record))
 
 
 def _check_command(words: Sequence[str]) -> None:
-    """A word that is no command, answered without importing every command there is."""
+    """Answer a word that is not a command without importing every command."""
     if words and not words[0].startswith("-") and words[0] not in COMMANDS:
         close = difflib.get_close_matches(words[0], COMMANDS, 1)
         hint = f"did you mean '{close[0]}'?" if close else f"choose from: {', '.join(COMMANDS)}"
@@ -131,7 +144,7 @@ def train_job_script() -> None:
     """`python -m pvp_ml.run_train_job …`: TensorBoard in the background, then `pvp-ml train …`."""
     words = sys.argv[1:]
     if not {"--no-tensorboard", "--help", "-h"} & set(words):
-        run(["tensorboard"])  # a run trains without it, too
+        run(["tensorboard"])  # training works without it
     sys.exit(run(["train", *words]))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
+import json
 import shutil
 import socket
 import sys
@@ -10,7 +12,9 @@ import tempfile
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import Annotated
 
+from cyclopts import Parameter
 from rich.console import Console
 
 from pvp_ml.data_files import cache_folder
@@ -28,14 +32,23 @@ PORTS = (
 )
 
 
-def doctor() -> int:
-    """Check this machine and suggest fixes; exit code 1 when something must be fixed."""
-    findings = [finding for check in CHECKS for finding in check()]
+def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
+    """Check this machine and suggest fixes; exit code 1 when something must be fixed.
+
+    Args:
+        as_json: print one JSON object: `ok`, and `findings` with `mark` (ok, note, bad), `what` and `fix`
+    """
     console = Console(highlight=False, soft_wrap=True)
-    for finding in findings:
-        fix = f" — {finding.fix}" if finding.fix else ""
-        console.print(f"{SIGNS[finding.mark]} {finding.what}{fix}")
-    return 1 if any(finding.mark == "bad" for finding in findings) else 0
+    findings = []
+    for finding in (finding for check in CHECKS for finding in check()):
+        findings.append(finding)
+        if not as_json:
+            fix = f" — {finding.fix}" if finding.fix else ""
+            console.print(f"{SIGNS[finding.mark]} {finding.what}{fix}")
+    is_fit = all(finding.mark != "bad" for finding in findings)
+    if as_json:
+        print(json.dumps({"ok": is_fit, "findings": [dataclasses.asdict(finding) for finding in findings]}))
+    return 0 if is_fit else 1
 
 
 def python() -> Iterator[Finding]:
@@ -46,14 +59,14 @@ def python() -> Iterator[Finding]:
 
 
 def libraries() -> Iterator[Finding]:
-    """What is installed of what is needed for training and for the extras."""
+    """Required libraries, and those of the extras."""
     for name in ("numpy", "numba", "pydantic", "cyclopts", "rich", "safetensors"):
         yield Finding("ok", f"{name} {version(name)}")
     for name, extra, purpose in (
         ("torch", "train", "training"),
         ("tensorboard", "train", "TensorBoard"),
         ("onnxruntime", "onnx", "exported models"),
-        ("starlette", "web", "the arena page"),
+        ("starlette", "web", "the site"),
     ):
         yield library(name, extra, purpose)
 
@@ -128,7 +141,9 @@ def gpu() -> Iterator[Finding]:
     if torch.cuda.is_available():
         yield Finding("ok", f"GPU {torch.cuda.get_device_name(0)}")
     else:
-        yield Finding("note", "no GPU: training runs on the cores, which the small networks here are made for")
+        yield Finding(
+            "note", "no GPU: training runs on the cores, which is what the small networks here are designed for"
+        )
 
 
 def _is_writable(folder: Path) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 from rich import box
@@ -38,10 +38,10 @@ class Output:
     """How the results are shown.
 
     Attributes:
-        json: print one JSON object per opponent and nothing else
-        actions: also tell how often each choice was taken, and the game's signals
-        plot: draw the scores with their intervals into this file (.png, .svg, .pdf)
-        ladder: meet every rung of the game's ladder of bots and fit a rating to it (Bradley–Terry, 95 % interval)
+        json: print one JSON object and nothing else: `results` has an entry per opponent
+        actions: also show how often each choice was made, and the game's signals
+        plot: save a chart of the scores and their intervals to this file (.png, .svg, .pdf)
+        ladder: play every bot of the game's ladder and fit a rating (Bradley–Terry, 95 % interval)
     """
 
     json: Annotated[bool, Parameter(negative="")] = False
@@ -93,12 +93,14 @@ def evaluate(
     for rival in rivals:
         result = _play(kind, settings, (first, rival), matches, seed, scenario or [], quiet=output.json)
         results.append(result)
-        if output.json:
-            print(json.dumps(result.to_json()))
-        else:
+        if not output.json:
             show(result, output.actions)
-    if ladder:
-        show_rating({result.second: result for result in results}, ladder, output.json)
+    rating = fit_rating(results, ladder) if ladder else None
+    if output.json:
+        rated = {"rating": rating} if rating else {}
+        print(json.dumps({"results": [result.to_json() for result in results], **rated}))
+    elif rating:
+        show_rating(rating)
     if output.plot is not None:
         draw(output.plot, results)
 
@@ -167,15 +169,18 @@ def show(result: Evaluation, with_actions: bool = False) -> None:
         _show_actions(result)
 
 
-def show_rating(results: dict[str, Evaluation], ladder: Mapping[str, float], as_json: bool) -> None:
-    """The rating fitted to the rungs that were met, beside theirs."""
-    met = {name: rating for name, rating in ladder.items() if name in results}
-    fitted = reference_rating(results, met)
-    if as_json:
-        print(json.dumps({"rating": fitted.rating, "low": fitted.low, "high": fitted.high, "ladder": met}))
-        return
-    rungs = ", ".join(f"{name} {rating:.0f}" for name, rating in met.items())
-    print(f"rating {fitted.rating:.0f} ({fitted.low:.0f} to {fitted.high:.0f}); rungs: {rungs}")
+def fit_rating(results: Sequence[Evaluation], ladder: Mapping[str, float]) -> dict[str, Any]:
+    """The rating fitted to the rungs that were played, with their own ratings."""
+    by_name = {result.second: result for result in results}
+    met = {name: rating for name, rating in ladder.items() if name in by_name}
+    fitted = reference_rating(by_name, met)
+    return {"rating": fitted.rating, "low": fitted.low, "high": fitted.high, "ladder": met}
+
+
+def show_rating(rating: dict[str, Any]) -> None:
+    """The rating in one line."""
+    rungs = ", ".join(f"{name} {own:.0f}" for name, own in rating["ladder"].items())
+    print(f"rating {rating['rating']:.0f} ({rating['low']:.0f} to {rating['high']:.0f}); ladder: {rungs}")
 
 
 def _show_figures(result: Evaluation) -> None:

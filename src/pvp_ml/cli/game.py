@@ -32,11 +32,12 @@ def list_(*, as_json: AsJson = False) -> None:
     """List the games, those of installed packages included.
 
     Args:
-        as_json: print one JSON object per game
+        as_json: print one JSON object: `games` has an entry per game
     """
     from pvp_ml.games import registry
 
     seen: set[str] = set()
+    entries: list[dict[str, Any]] = []
     table = Table(box=None, pad_edge=False)
     table.add_column("game", no_wrap=True)
     for title in ("also called", "what", "state"):
@@ -45,20 +46,20 @@ def list_(*, as_json: AsJson = False) -> None:
         try:
             game = registry.find(name)
         except UserError as error:
-            if as_json:
-                print(json.dumps({"name": name, "error": error.message}))
+            entries.append({"name": name, "error": error.message})
             table.add_row(name, "", f"[red]{escape(error.message)}[/]", "broken")
             continue
         if game.name in seen:
             continue
         seen.add(game.name)
-        if as_json:
-            print(json.dumps(_facts(game)))
+        entries.append(_facts(game))
         table.add_row(game.name, ", ".join(game.aliases), escape(game.title), game.status)
-    if not as_json:
-        console = Console(highlight=False)
-        console.print(table)
-        console.print("\nMore of one: pvp-ml game show NAME", style="dim")
+    if as_json:
+        print(json.dumps({"games": entries}))
+        return
+    console = Console(highlight=False)
+    console.print(table)
+    console.print("\nDetails: pvp-ml game show NAME", style="dim")
 
 
 @app.command

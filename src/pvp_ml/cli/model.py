@@ -22,7 +22,9 @@ from pvp_ml.run.tracking.live_view import count
 
 app = App(name="model", help="List, inspect, verify and export model files.")
 TICK_SKIP = 8
-app.command("pvp_ml.cli.calibrate:calibrate", name="calibrate")
+app.command(
+    "pvp_ml.cli.calibrate:calibrate", name="calibrate", help="Correct a model's chance to win, opponent by opponent."
+)
 AsJson = Annotated[bool, Parameter(name="--json", negative="")]
 
 
@@ -35,21 +37,24 @@ def list_(
 
     Args:
         directory: where runs are kept
-        as_json: print one JSON object per model
+        as_json: print one JSON object: `models` has an entry per file
     """
     table = Table("model", "game", "steps", "best result", "file")
+    entries: list[dict[str, object]] = []
     for name, path in data_files.models(Path.cwd(), directory):
         try:
             facts = read_metadata(path)[0]
         except UserError as error:
             table.add_row(*_shown(name, "", "", f"cannot be read: {error.message}", str(path)))
+            entries.append({"name": name, "file": str(path), "error": error.message})
             continue
         best = max(facts.results, key=lambda r: r.low, default=None)
         words = f"{best.score:.1%} against {best.opponent}" if best else "not measured"
         table.add_row(*_shown(name, facts.game, count(facts.training.steps), words, str(path)))
-        if as_json:
-            print(json.dumps({"name": name, "file": str(path), **facts.model_dump(mode="json")}))
-    if not as_json:
+        entries.append({"name": name, "file": str(path), **facts.model_dump(mode="json")})
+    if as_json:
+        print(json.dumps({"models": entries}))
+    else:
         Console().print(table if table.row_count else "no models yet; `pvp-ml demo` makes one")
 
 

@@ -42,7 +42,7 @@ def sweep(
         workers: trials at a time, each on one core; 0 = one per core
         directory: where runs are kept
         png: draw strength against training seconds into this file
-        as_json: print the trials as JSON, best first
+        as_json: print one JSON object: `trials`, best first
     """
     check_run_name(name)
     folder = Path(directory) / name
@@ -52,7 +52,7 @@ def sweep(
         _search(config, folder, workers or cores(), seconds, quiet=as_json)
     trials = read_trials(folder, config.goal, list(config.ranges))
     if as_json:
-        print(json.dumps([_row(trial) for trial in ranking(trials)]))
+        print(json.dumps({"goal": config.goal, "trials": [_row(trial) for trial in ranking(trials)]}))
     else:
         _tell(config, folder, trials)
     if png:

@@ -142,7 +142,7 @@ def evaluation(model: str, rival: str) -> "callable":
         good, said = command(server, words, folder, sizes.limit_s)
         if not good:
             return False, said
-        result = json.loads(said)
+        (result,) = json.loads(said)["results"]
         return result["matches"] >= sizes.fights, f"{result['matches']} fights, score {result['score']:.3f}"
 
     return play

@@ -47,7 +47,7 @@ def test_a_sample_is_spread_evenly():
 def test_the_command_counts_by_kind_and_pack(rocketsim, packs, capsys):
     words = ["bench", "shots", "idle", "--packs", packs, "--meshes", "generated", "--against", "chaser"]
     assert run([*words, "--json"]) == 0
-    idle, chaser = (json.loads(text) for text in capsys.readouterr().out.splitlines())
+    idle, chaser = json.loads(capsys.readouterr().out)["players"]
     assert (idle["player"], chaser["player"]) == ("idle", "chaser")
     assert idle["all"]["all"]["successes"] == 4 and idle["all"]["all"]["shots"] == 7
     assert idle["kind"]["goalie"]["share"] == pytest.approx(2 / 3)

@@ -36,7 +36,7 @@ def shots(
         count: shots to play, evenly spread over the packs; 0 = all
         greedy: models play their preferred choice instead of sampling
         by_pack: a line for every pack, not only for strikers and goalies
-        as_json: print one JSON object per player, packs included
+        as_json: print one JSON object: `players` has an entry per player, with its packs
     """
     kind = next((kind for kind in registry.every() if kind.tooling.shots is not None), None)
     if kind is None or kind.tooling.shots is None:
@@ -48,9 +48,9 @@ def shots(
         player = find_contestant(name, course.spec, Path.cwd(), greedy)
         done = course.attempt(player.bot, player.make)
         reports.append(_report(player, done.shots, done.success.tolist()))
-        if as_json:
-            print(json.dumps(reports[-1]))
-    if not as_json:
+    if as_json:
+        print(json.dumps({"players": reports}))
+    else:
         _show(reports, by_pack)
 
 

@@ -30,7 +30,7 @@ def show(
 
     Args:
         directory: where runs are kept
-        as_json: print a JSON list
+        as_json: print one JSON object: `runs` has an entry per run
     """
     jobs = list_jobs(Path(directory))
     if as_json:
@@ -44,7 +44,7 @@ def show(
             }
             for j in jobs
         ]
-        print(json.dumps(rows))
+        print(json.dumps({"runs": rows}))
         return
     if not jobs:
         print(f"no runs in '{directory}' yet; begin with: pvp-ml train --preset nh/quick")
