@@ -70,6 +70,7 @@ class Presentation:
     step_ms: for a game in real time: milliseconds of a step. Nobody is waited for, and what a person holds down stays
         held until something else is.
     page_settings: settings of matches on the page, where they differ from the game's defaults.
+    page_hides: settings that are about training or machines, so that a page does not offer them.
     roster: what people may bring to a match on the page.
     rival: name of the model that people meet when they name nobody; '' = whoever is there.
     """
@@ -87,5 +88,6 @@ class Presentation:
     ladder: tuple[tuple[str, float], ...] = ()
     step_ms: int | None = None
     page_settings: tuple[tuple[str, Any], ...] = ()
+    page_hides: tuple[str, ...] = ()
     roster: Roster | None = None
     rival: str = ""

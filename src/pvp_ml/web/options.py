@@ -34,7 +34,7 @@ def options_of(game: GameType) -> tuple[Option, ...]:
     defaults = people_config(game)
     found = []
     for name, field in game.config.model_fields.items():
-        kind = _kind(field.annotation)
+        kind = None if name in game.presentation.page_hides else _kind(field.annotation)
         if kind is not None and _fits_all(game.config, game.spec, name):
             default = getattr(defaults, name)
             default = list(default) if isinstance(default, tuple) else default if kind[0] == "flag" else str(default)

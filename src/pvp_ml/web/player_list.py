@@ -150,7 +150,9 @@ def _model(spec: GameSpec, name: str, path: Path) -> ListedPlayer | None:
     if facts.game != spec.name or interface.digest != spec.interface_digest:
         return None
     best = max(facts.results, key=lambda r: r.low, default=None)
-    about = f"{facts.training.steps / 1e6:.1f} M steps"
-    if best is not None:
-        about += f", {best.score:.0%} against {best.opponent}"
+    about = _steps(facts.training.steps) if best is None else f"{best.score:.0%} vs {best.opponent}"
     return ListedPlayer(f"model:{name}", name, "model", about, path)
+
+
+def _steps(count: int) -> str:
+    return f"{count / 1e6:.1f} M steps" if count >= 1e6 else f"{count / 1e3:.0f} k steps"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -230,6 +231,7 @@ def sketch(view: dict[str, Any], seat: int) -> str:
 
 
 PAGE = PageView(Path(__file__).parent / "show" / "page", styles=("fight.css",), poster="poster.svg")
+AXE_PAGE = replace(PAGE, poster="poster-axe.svg")
 
 
 def serve_others(options: SimServerOptions) -> None:
@@ -298,6 +300,6 @@ DHAROK = GameType(
     status="tested",
     symmetric=True,
     runs_elsewhere=is_remote,
-    presentation=Presentation(narrate=narrate, sketch=sketch, scene=scene, page=PAGE, figures=DHAROK_FIGURES),
+    presentation=Presentation(narrate=narrate, sketch=sketch, scene=scene, page=AXE_PAGE, figures=DHAROK_FIGURES),
     tooling=Tooling(conform=conform_dharok, reward_flags=REWARD_FLAGS, penalties=PENALTIES),
 )

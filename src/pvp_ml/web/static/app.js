@@ -94,7 +94,7 @@ class App {
     sessionStorage.removeItem(this.#own);
     this.log.load({ names: replay.names, game: replay.game, human: null, driving: true, tick_ms: this.arena.tick_ms, scenario: replay.scenario }, replay.frames);
     $("banner").hidden = true;
-    this.#say(`Replay ${name}`);
+    this.#say(`Replay: ${name}`);
   }
 
   #listen() {
@@ -109,7 +109,7 @@ class App {
     $("new").onclick = () => this.lobby.open();
     $("replays").onclick = () => this.shelf.open();
     $("share").onclick = () => this.#share();
-    $("keys").onclick = () => showHelp($("help"), this.view.moves, this.view.about);
+    $("keys").onclick = () => showHelp($("help"), this.view);
     addEventListener("keydown", (event) => this.#key(event));
   }
 
@@ -122,7 +122,7 @@ class App {
       $("banner").hidden = true;
       $("share").disabled = false;
       if (message.key) sessionStorage.setItem(this.#own, JSON.stringify({ room: message.room, key: message.key }));
-      this.#say(message.driving ? (message.human === null ? "You watch" : "You fight") : "You are spectating");
+      this.#say(message.driving ? (message.human === null ? "Watching" : "You're playing") : "You're spectating");
       $("lobby").close();
     } else if (type === "frame") {
       log.add(message);
@@ -148,7 +148,7 @@ class App {
     const isLost = reason !== null;
     document.body.classList.toggle("lost", isLost);
     $("lost").hidden = !isLost;
-    $("lost").textContent = isLost ? `The server does not answer${reason ? ` (${reason})` : ""}. Trying again…` : "";
+    $("lost").textContent = isLost ? `Lost the server${reason ? ` (${reason})` : ""}. Reconnecting…` : "";
     this.isDirty = true;
   }
 
@@ -174,12 +174,12 @@ class App {
     const { human, names, driving } = this.log.facts;
     const winner = message.result.indexOf(1);
     const isMine = human !== null && human !== undefined && driving;
-    const words = winner < 0 ? "Nobody wins" : !isMine ? `${names[winner]} wins` : winner === human ? "You win" : "You lose";
-    const kept = message.demonstration ? `${message.decisions} decisions of yours are kept in ${message.demonstration} (pvp-ml bc train)` : message.trouble ?? "";
+    const words = winner < 0 ? "It's a draw" : !isMine ? `${names[winner]} wins` : winner === human ? "You win" : "You lose";
+    const kept = message.demonstration ? `Your ${message.decisions} decisions were saved to ${message.demonstration}; clone them with pvp-ml bc train` : message.trouble ?? "";
     $("banner").className = !isMine || winner < 0 ? "" : winner === human ? "won" : "lost";
     const close = el("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => { $("banner").hidden = true; } }, "×");
     $("banner").replaceChildren(close, el("strong", {}, words), summaryTable(this.view.summary?.() ?? null, names, (step) => { $("banner").hidden = true; this.timeline.scrub(step); }), kept ? el("span", { class: "quiet" }, kept) : "", el("menu", {},
-      driving ? el("button", { type: "button", id: "again", class: "primary", onclick: () => (this.again ? this.start(this.again) : this.lobby.open()) }, "Again") : null,
+      driving ? el("button", { type: "button", id: "again", class: "primary", onclick: () => (this.again ? this.start(this.again) : this.lobby.open()) }, "Play again") : null,
       el("button", { type: "button", id: "rewatch", onclick: () => { $("banner").hidden = true; this.timeline.scrub(0); this.timeline.roll(); } }, "Watch it again"),
       el("button", { type: "button", id: "keep", onclick: () => this.shelf.save() }, "Save replay")));
     $("banner").hidden = false;
@@ -188,11 +188,11 @@ class App {
 
   async #share() {
     const { room, watch } = this.log.facts;
-    if (!room) return toast("only a match that is being played can be watched by others; replays are shared as files");
+    if (!room) return toast("Only a live match can be shared as a link. Share a replay as a file.");
     const address = `${location.origin}${location.pathname}#watch=${room}${watch ? `&token=${encodeURIComponent(watch)}` : ""}`;
     try {
       await navigator.clipboard.writeText(address);
-      toast(`Copied: ${address}`);
+      toast(`Link copied: ${address}`);
     } catch {
       toast(address);
     }
@@ -200,7 +200,7 @@ class App {
 
   #say(words) {
     if (words !== undefined) this.words = words;
-    const crowd = this.watching ? ` · ${this.watching} looking on` : "";
+    const crowd = this.watching ? ` · ${this.watching} watching` : "";
     const text = `${this.words ?? ""}${crowd}`;
     if ($("status").textContent !== text) $("status").textContent = text;
   }
@@ -219,7 +219,7 @@ class App {
       Home: () => (this.timeline.scrub(0), true),
       End: () => (this.timeline.follow(), true),
       Escape: () => (this.#clear(), true),
-      "?": () => (showHelp($("help"), this.view.moves, this.view.about), true),
+      "?": () => (showHelp($("help"), this.view), true),
     };
     const move = this.view.moves.find((one) => one.key === key.toLowerCase());
     if (section) $(section[1])?.querySelector("button, [tabindex]")?.focus();
@@ -276,10 +276,10 @@ async function viewOf({ view }) {
   try {
     const { default: View } = await import(view.module);
     await Promise.all(view.styles.map(addStyles));
-    if (typeof View !== "function") throw new Error("its default export is no class");
+    if (typeof View !== "function") throw new Error("its default export is not a class");
     return View;
   } catch (error) {
-    toast(`The game's own view does not load: ${error.message}`, "error");
+    toast(`This game's view did not load: ${error.message}`, "error");
     return PlainView;
   }
 }
@@ -298,5 +298,5 @@ try {
   const app = new App(arena, View);
   app.begin();
 } catch (error) {
-  $("status").textContent = `The arena cannot be opened: ${error.message}`;
+  $("status").textContent = `Can't open this game: ${error.message}`;
 }

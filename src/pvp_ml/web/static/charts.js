@@ -1,7 +1,7 @@
 // Small charts as SVG: sparkline, line chart with intervals and a reading at the pointer, heat map, reliability curve.
 
 import { el, svg } from "./dom.js";
-import { count, ticks } from "./numbers.js";
+import { brief, count, ticks } from "./numbers.js";
 
 export function sparkline(values, { width = 160, height = 40, low = null, high = null, label = "" } = {}) {
   const bottom = low ?? Math.min(...values);
@@ -15,7 +15,8 @@ export function sparkline(values, { width = 160, height = 40, low = null, high =
     values.length ? svg("circle", { cx: x(values.length - 1), cy: y(values.at(-1)), r: 2.6, class: "tip" }) : null);
 }
 
-const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [400, 190, 40, 10, 8, 24];
+const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [400, 190, 46, 22, 8, 24];
+const RARE = 0.005; // a bin with fewer of the decisions is chance, not a line
 
 // series: [{name, steps, values, band: [steps, low, high] | null, dashed}]; a share is drawn from 0 to 100 %.
 export class LineChart {
@@ -34,7 +35,7 @@ export class LineChart {
   }
 
   show(series, marks = []) {
-    this.series = series.filter(({ values }) => values.length);
+    this.series = series.filter(({ values }) => values.some((value) => value !== 0)); // what is always 0 says nothing
     this.marks = marks;
     this.node.hidden = !this.series.length;
     if (this.series.length) this.#draw();
@@ -62,8 +63,8 @@ export class LineChart {
     const { low, high, first, last } = this.#scale();
     const grid = (this.isShare ? [0, 0.25, 0.5, 0.75, 1] : ticks(low, high)).flatMap((value) => [
       svg("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: this.y(value), y2: this.y(value) }),
-      svg("text", { class: "axis", x: LEFT - 6, y: this.y(value) + 4, "text-anchor": "end" }, this.isShare ? `${value * 100}` : count(value))]);
-    const along = ticks(first, last, 5).map((step) => svg("text", { class: "axis", x: this.x(step), y: HEIGHT - 8, "text-anchor": "middle" }, count(step)));
+      svg("text", { class: "axis", x: LEFT - 6, y: this.y(value) + 4, "text-anchor": "end" }, this.isShare ? `${value * 100}` : brief(value))]);
+    const along = ticks(first, last, 5).map((step) => svg("text", { class: "axis", x: this.x(step), y: HEIGHT - 8, "text-anchor": "middle" }, brief(step)));
     const marks = this.marks.map(({ step, text }) => svg("g", { class: "milestone" }, svg("line", { x1: this.x(step), x2: this.x(step), y1: TOP, y2: HEIGHT - BOTTOM }), svg("title", {}, text)));
     const drawn = this.series.flatMap((one, i) => {
       const path = one.steps.map((step, k) => `${this.x(step).toFixed(1)},${this.y(one.values[k]).toFixed(1)}`);
@@ -110,7 +111,7 @@ export function heatMap(names, rates) {
     const side = share >= 0.5 ? "good" : "bad";
     return el("td", { class: `rate ${side} heat${Math.round(Math.abs(share - 0.5) * 20)}`, title: `${names[i]} against ${names[j]}: ${(share * 100).toFixed(1)} % of ${matches} matches` }, String(Math.round(share * 100)));
   };
-  return el("table", { class: "heat" }, el("caption", {}, "Points in % of the player in the row against the player in the column"),
+  return el("table", { class: "heat" }, el("caption", {}, "Score in % of the row player against the column player"),
     el("thead", {}, el("tr", {}, el("td", {}), names.map((name) => el("th", { scope: "col" }, el("span", {}, name))))),
     el("tbody", {}, names.map((name, i) => el("tr", {}, el("th", { scope: "row" }, name), names.map((_, j) => cell(i, j))))));
 }
@@ -118,14 +119,15 @@ export function heatMap(names, rates) {
 // How often it won, by what was stated; on the diagonal the number means what it says. curve: [{stated, won, share}].
 export function reliability(curve, label) {
   const size = 220;
-  const [x, y] = [(v) => 30 + v * (size - 40), (v) => size - 26 - v * (size - 40)];
+  const [x, y] = [(v) => 40 + v * (size - 50), (v) => size - 30 - v * (size - 40)];
   const most = Math.max(...curve.map((part) => part.share), 1e-9);
   return svg("svg", { viewBox: `0 0 ${size} ${size}`, class: "reliability", role: "img", "aria-label": label },
     [0, 0.5, 1].flatMap((v) => [svg("line", { class: "grid", x1: x(0), x2: x(1), y1: y(v), y2: y(v) }), svg("line", { class: "grid", x1: x(v), x2: x(v), y1: y(0), y2: y(1) }),
-      svg("text", { class: "axis", x: x(0) - 5, y: y(v) + 4, "text-anchor": "end" }, `${v * 100}`), svg("text", { class: "axis", x: x(v), y: size - 12, "text-anchor": "middle" }, `${v * 100}`)]),
-    svg("text", { class: "axis", x: x(0.5), y: size - 1, "text-anchor": "middle" }, "stated %"),
+      svg("text", { class: "axis", x: x(0) - 5, y: y(v) + 4, "text-anchor": "end" }, `${v * 100}`), svg("text", { class: "axis", x: x(v), y: size - 16, "text-anchor": "middle" }, `${v * 100}`)]),
+    svg("text", { class: "axis", x: x(0.5), y: size - 1, "text-anchor": "middle" }, "chance given, %"),
+    svg("text", { class: "axis", x: 9, y: y(0.5), "text-anchor": "middle", transform: `rotate(-90 9 ${y(0.5)})` }, "won, %"),
     svg("line", { class: "ideal", x1: x(0), y1: y(0), x2: x(1), y2: y(1) }),
-    svg("polyline", { class: "line s0", points: curve.map((part) => `${x(part.stated).toFixed(1)},${y(part.won).toFixed(1)}`).join(" ") }),
-    curve.map((part) => svg("circle", { class: "dot s0", cx: x(part.stated), cy: y(part.won), r: 2 + 5 * Math.sqrt(part.share / most) },
-      svg("title", {}, `stated ${(part.stated * 100).toFixed(0)} %, won ${(part.won * 100).toFixed(0)} %, ${(part.share * 100).toFixed(1)} % of decisions`))));
+    svg("polyline", { class: "line s0", points: curve.filter((part) => part.share >= RARE).map((part) => `${x(part.stated).toFixed(1)},${y(part.won).toFixed(1)}`).join(" ") }),
+    curve.map((part) => svg("circle", { class: part.share < RARE ? "dot s0 rare" : "dot s0", cx: x(part.stated), cy: y(part.won), r: 2 + 5 * Math.sqrt(part.share / most) },
+      svg("title", {}, `given ${(part.stated * 100).toFixed(0)} %, won ${(part.won * 100).toFixed(0)} %, ${(part.share * 100).toFixed(1)} % of decisions`))));
 }

@@ -1,16 +1,18 @@
 // Keys and what they do.
 
-import { el } from "./dom.js";
+import { el, words } from "./dom.js";
 
-const GENERAL = [["Space", "pause, play"], ["← →", "one step back, one step on"], ["Home / End", "the beginning, the newest step"], ["Esc", "take back what you chose for this tick"],
-  ["F1 F2 F3 F4 F6", "to attacks, inventory, equipment, prayers, spells"], ["Tab, Enter", "everything can be reached and pressed"], ["?", "this page"]];
+const GENERAL = [["Space", "play or pause"], ["← →", "one step back or forward"], ["Home / End", "first step, latest step"], ["Esc", "clear your choices for this step"],
+  ["Tab, Enter", "reach and press everything"], ["?", "this list"]];
 
-export function showHelp(dialog, moves, about = "") {
+// `view` has `moves` (those with a key are listed), and may have `about` and `sections`: [key, id of a part of the panel].
+export function showHelp(dialog, { moves, about = "", sections = [] }) {
   const rows = (pairs) => pairs.map(([key, text]) => el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, text)));
-  const own = moves.filter((move) => move.key).map((move) => [move.key.toUpperCase(), move.label]);
+  const own = moves.filter((move) => move.key).map((move) => [move.key.length > 1 ? move.key : move.key.toUpperCase(), move.label]);
+  const jumps = sections.map(([key, id]) => [key, `jump to ${words(id.replace("part-", ""))}`]);
   dialog.replaceChildren(el("form", { method: "dialog" }, el("h2", { id: "help-title" }, "Keys"),
     about ? el("p", { class: "quiet" }, about) : null,
-    el("div", { class: "keys" }, el("dl", {}, rows(own)), el("dl", {}, rows(GENERAL))),
+    el("div", { class: "keys" }, own.length ? el("dl", {}, rows(own)) : null, el("dl", {}, rows([...GENERAL, ...jumps]))),
     el("menu", {}, el("button", { type: "submit", class: "primary" }, "Close"))));
   dialog.showModal();
 }

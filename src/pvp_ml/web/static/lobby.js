@@ -19,18 +19,18 @@ export class Lobby {
     this.scenario = arena.scenarios.length > 1 ? el("select", { id: "scenario" }, arena.scenarios.map((s) => el("option", { value: s.name, title: s.about, selected: s.name === arena.scenario }, title(s.name)))) : null;
     this.seed = el("input", { id: "seed", inputmode: "numeric", pattern: "[0-9]*", placeholder: "random", value: arena.seed ?? "" });
     const row = (label, input, about = "") => el("label", { class: "row", title: about }, el("span", {}, label), input);
-    const quick = [["You against the agent", this.#you()], ["Agent against agent", this.#agents()], ["Agent against bot", this.#againstBot()]].filter(([, seats]) => seats);
+    const quick = [["Play against a model", this.#you()], ["Model vs model", this.#agents()], ["Model vs bot", this.#againstBot()]].filter(([, seats]) => seats);
     const form = el("form", { method: "dialog", onsubmit: (event) => this.#go(event) },
       el("h2", { id: "lobby-title" }, arena.title),
       arena.note ? el("p", { class: "note" }, arena.note) : null,
-      el("div", { class: "quick", role: "group", "aria-label": "Who fights" }, quick.map(([text, seats]) => el("button", { type: "button", onclick: () => this.#seat(seats) }, text))),
+      el("div", { class: "quick", role: "group", "aria-label": "Quick setups" }, quick.map(([text, seats]) => el("button", { type: "button", onclick: () => this.#seat(seats) }, text))),
       el("fieldset", {}, el("legend", {}, "Seats"), this.seats.map((select, seat) => row(`Seat ${seat + 1}`, select))),
       main.length ? el("fieldset", {}, el("legend", {}, "Fight"), main.map((option) => row(LABELS[option.name] ?? title(option.name), this.options.get(option.name).input, option.about))) : null,
       this.own?.node,
-      el("details", {}, el("summary", {}, "More rules"),
+      el("details", {}, el("summary", {}, "More options"),
         this.scenario ? row("Scenario", this.scenario) : null,
         rest.map((option) => row(LABELS[option.name] ?? title(option.name), this.options.get(option.name).input, option.about)),
-        row("Seed", this.seed, "the same seed deals the same match")),
+        row("Seed", this.seed, "the same seed gives the same match")),
       el("menu", {}, el("button", { type: "button", value: "cancel", onclick: () => dialog.close() }, "Cancel"), el("button", { type: "submit", class: "primary", id: "fight", value: "start" }, "Start")));
     dialog.replaceChildren(form);
   }
@@ -38,7 +38,12 @@ export class Lobby {
   // With an id, that contestant sits opposite you.
   open(against = null) {
     if (against) this.#seat(this.arena.seats.map((id) => (id === "you" ? id : against)));
+    this.#show();
+  }
+
+  #show() {
     this.dialog.showModal();
+    this.dialog.querySelector("#fight").focus({ preventScroll: true }); // whoever presses Enter plays
   }
 
   startWith(seats, seed) {
@@ -46,11 +51,11 @@ export class Lobby {
     if (/^\d{1,15}$/.test(seed ?? "")) this.seed.value = seed;
     const message = this.read();
     if (message.seats.every((id, seat) => id === (seats[seat] ?? seats.at(-1)))) this.start(message);
-    else this.dialog.showModal(); // somebody who is not in the list was asked for
+    else this.#show(); // somebody who is not in the list was asked for
   }
 
   #chooser(seat) {
-    const groups = [["you", "People"], ["model", "Models"], ["bot", "Bots of the game"], ["player", "Scripted players"]];
+    const groups = [["you", "People"], ["model", "Models"], ["bot", "Bots"], ["player", "Scripted players"]];
     return el("select", { id: `seat-${seat}` }, groups.map(([kind, label]) => {
       const own = this.arena.contestants.filter((c) => c.kind === kind);
       return own.length ? el("optgroup", { label }, own.map((c) => el("option", { value: c.id, selected: c.id === this.arena.seats[seat] }, c.about ? `${c.name} — ${c.about}` : c.name))) : null;
@@ -62,8 +67,8 @@ export class Lobby {
       const input = el("input", { type: "checkbox", id: `option-${name}`, checked: usual });
       return { input, read: () => (input.checked === usual ? undefined : input.checked) };
     }
-    const nice = (text) => (text === "drawn" ? "Drawn" : text === "of-build" ? "As the build has it" : title(text.toLowerCase()).replace("Lms", "LMS").replace("Pvp", "PvP"));
-    const all = kind === "many" ? [el("option", { value: "" }, `Drawn from ${usual.length}`)] : [];
+    const nice = (text) => (text === "drawn" ? "Random" : text === "of-build" ? "Set by the build" : title(text.toLowerCase()).replace("Lms", "LMS").replace("Pvp", "PvP"));
+    const all = kind === "many" ? [el("option", { value: "" }, `Random (${usual.length})`)] : [];
     const input = el("select", { id: `option-${name}` }, all, choices.map((choice) => el("option", { value: choice, selected: kind === "one" && choice === usual }, nice(choice))));
     const read = () => (kind === "many" ? (input.value ? [input.value] : undefined) : input.value === usual ? undefined : input.value);
     return { input, read };

@@ -35,6 +35,10 @@ export class MindPanel {
     this.fold.setAttribute("aria-expanded", String(!this.body.hidden));
   }
 
+  get #hasModel() {
+    return this.log.facts.seats?.some((id) => id.startsWith("model:")) ?? false;
+  }
+
   // Seats that have ever shared a thought.
   seats() {
     const found = new Set();
@@ -57,10 +61,10 @@ export class MindPanel {
     const thought = this.#latest();
     this.list.hidden = thought === null;
     this.win.parentElement.hidden = thought === null;
-    this.quiet.textContent = thought ? "" : seats.length ? "Nothing decided yet." : "Nobody here thinks aloud: bots and people keep their thoughts to themselves. Choose a model as opponent to look into its head.";
+    this.quiet.textContent = thought ? "" : seats.length ? "No decision at this step yet." : this.#hasModel ? "It has not decided anything yet." : "No model is playing. Pick one as your opponent to see what it thinks.";
     if (!thought) return;
     this.win.textContent = thought.win === null ? "" : `${Math.round(thought.win * 100)} %`;
-    this.win.title = "how likely it thinks it wins";
+    this.win.title = "its own estimate, corrected against measured matches";
     this.value.textContent = `${thought.win === null ? "" : "to win · "}value ${thought.value.toFixed(2)}`;
     this.#bars(thought);
   }

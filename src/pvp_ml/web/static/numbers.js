@@ -8,6 +8,9 @@ export function count(n) {
   return Math.abs(n) < 0.1 ? n.toPrecision(2) : n.toFixed(Math.abs(n) < 10 ? 2 : 1);
 }
 
+// A label of an axis: no zeros behind the point that say nothing.
+export const brief = (n) => count(Number(n.toPrecision(6))).replace(/(\.\d*?)0+(?= |$)/, "$1").replace(/\.(?= |$)/, "");
+
 export const percent = (share, digits = 0) => `${(share * 100).toFixed(digits)} %`;
 
 export function duration(seconds) {

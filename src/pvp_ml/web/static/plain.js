@@ -46,7 +46,7 @@ export class PlainView {
   why(move) {
     const { newest } = this.log;
     if (!newest || newest.result) return "The match is over";
-    return newest.legal === null ? "It is not your turn" : `${move.label} is not legal now`;
+    return newest.legal === null ? "It's not your turn" : `${move.label} is not possible now`;
   }
 
   #name(seat) {

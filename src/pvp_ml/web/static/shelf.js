@@ -18,11 +18,11 @@ export class Shelf {
     this.analyst = el("select", { id: "analyst" }, el("option", { value: "" }, "nobody"), models.map((m) => el("option", { value: m.id, selected: m.id === usual }, m.name)));
     dialog.replaceChildren(el("form", { method: "dialog" },
       el("h2", { id: "shelf-title" }, "Replays"),
-      el("p", { class: "quiet" }, "A replay is one small file: the plan of the match and every action. Send it to anybody who has the same version."),
-      el("label", { class: "row" }, el("span", {}, "Thinks aloud"), this.analyst),
-      el("label", { class: "row" }, el("span", {}, "Open a file"), this.file),
-      el("h3", {}, "Kept on this machine"), this.list,
-      el("menu", {}, el("button", { type: "button", id: "save-replay", onclick: () => this.save() }, "Save the shown match"), el("button", { type: "submit", class: "primary" }, "Close"))));
+      el("p", { class: "quiet" }, "A replay is one small file with every action of a match. Anyone with the same version can open it."),
+      el("label", { class: "row" }, el("span", {}, "Commentary by"), this.analyst),
+      el("label", { class: "row" }, el("span", {}, "Open file"), this.file),
+      el("h3", {}, "Saved on this machine"), this.list,
+      el("menu", {}, el("button", { type: "button", id: "save-replay", onclick: () => this.save() }, "Save this match"), el("button", { type: "submit", class: "primary" }, "Close"))));
   }
 
   async open() {
@@ -31,7 +31,7 @@ export class Shelf {
       const saved = await (await ask(`${this.api}/replays`)).json();
       this.list.replaceChildren(...saved.map((replay) => el("li", {}, el("button", { type: "button", class: "link", onclick: () => this.#openSaved(replay.name) }, replay.name.replace(/\.replay$/, "")),
         el("time", {}, new Date(replay.saved * 1000).toLocaleString()))));
-      if (!saved.length) this.list.replaceChildren(el("li", { class: "quiet" }, this.arena.keeps ? "None yet: finish a match." : "Nothing is kept (--no-keep)."));
+      if (!saved.length) this.list.replaceChildren(el("li", { class: "quiet" }, this.arena.keeps ? "None yet. Finish a match and it appears here." : "Matches are not saved (--no-keep)."));
     } catch (error) {
       toast(error.message, "error");
     }
@@ -72,7 +72,7 @@ export class Shelf {
     try {
       const { room } = this.log.facts;
       const bytes = room ? await (await ask(`${this.api}/matches/${encodeURIComponent(room)}/replay`)).arrayBuffer() : this.bytes;
-      if (!bytes) throw new Error("no match is shown");
+      if (!bytes) throw new Error("There is no match to save yet.");
       const link = el("a", { href: URL.createObjectURL(new Blob([bytes])), download: `${this.arena.game}-match.replay` });
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 1000);

@@ -145,7 +145,7 @@ export class Timeline {
     this.chart.replaceChildren(svg("line", { x1: 0, x2: WIDTH, y1: HEIGHT / 2, y2: HEIGHT / 2, class: "half" }),
       ...[...lines].map(([name, points]) => svg("polyline", { points: points.join(" "), class: name, "vector-effect": "non-scaling-stroke" })), ...marks, this.cursor);
     const kinds = new Set([...lines.keys()].map((name) => name.split(" ")[0]));
-    this.legend.replaceChildren(...[["hp", "hitpoints"], ["win", "chance to win"], ["value", "value"]].filter(([kind]) => kinds.has(kind)).map(([kind, text]) => el("span", { class: `key ${kind}` }, text)));
+    this.legend.replaceChildren(...[["hp", this.view.lineLabel ?? "hitpoints"], ["win", "chance to win"], ["value", "value"]].filter(([kind]) => kinds.has(kind)).map(([kind, text]) => el("span", { class: `key ${kind}` }, text)));
   }
 
   // The bar that runs from one tick to the next.

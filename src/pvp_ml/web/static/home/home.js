@@ -51,12 +51,12 @@ function modelRow(model) {
   if (model.trouble) return el("tr", { class: "broken" }, el("th", { scope: "row" }, model.name), el("td", { colspan: "4", class: "quiet" }, model.trouble));
   const best = model.best ? `${percent(model.best.score, 1)} against ${model.best.opponent}` : "not measured";
   return el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, model.game), el("td", { class: "number" }, count(model.steps)), el("td", {}, best),
-    el("td", { class: "quiet" }, model.calibrated.length ? `calibrated against ${model.calibrated.join(", ")}` : ""));
+    el("td", { class: "quiet" }, model.calibrated.length ? `measured against ${model.calibrated.join(", ")}` : ""));
 }
 
 function replayRow(replay) {
   const words = replay.name.replace(/\.replay$/, "").split("-");
-  const sides = words.slice(3, -1).map((side) => side.replaceAll("_", " ")).join(" against ") || replay.name;
+  const sides = words.slice(3, -1).map((side) => side.replaceAll("_", " ")).join(" vs ") || replay.name;
   return el("li", {}, el("a", { href: `${page("play", replay.game)}#replay=${encodeURIComponent(replay.name)}` }, sides), el("span", { class: "quiet" }, `${title(replay.game)} · ${ago(replay.saved)}`));
 }
 
@@ -71,16 +71,17 @@ class Home {
 
   async open() {
     const home = await askJson("/api/home");
-    const main = home.games.filter((game) => game.own_view);
+    const own = (game) => home.models.filter((model) => model.game === game.name).length;
+    const main = home.games.filter((game) => game.own_view).sort((a, b) => Boolean(a.trouble) - Boolean(b.trouble) || own(b) - own(a)); // most to play against first
     const more = home.games.filter((game) => !game.own_view);
     $("main").replaceChildren(
       section("Play", "h-games", el("ul", { class: "games" }, main.map((game) => gameCard(game, home.models))),
         more.length ? el("details", {}, el("summary", {}, `${more.length} more games`), el("ul", { class: "small" }, more.map(smallGame))) : null),
       this.running,
       section("Models", "h-models", home.models.length
-        ? el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Models" }, el("table", { class: "models" }, el("thead", {}, el("tr", {}, ["Model", "Game", "Steps", "Best result", "Chance to win"].map((text) => el("th", { scope: "col" }, text)))), el("tbody", {}, home.models.map(modelRow))))
-        : el("p", { class: "quiet" }, "None yet: `pvp-ml demo` makes one in two minutes.")),
-      section("Recent replays", "h-replays", home.replays.length ? el("ul", { class: "replays" }, home.replays.map(replayRow)) : el("p", { class: "quiet" }, "None yet: finish a match.")));
+        ? el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Table of models" }, el("table", { class: "models" }, el("thead", {}, el("tr", {}, ["Model", "Game", "Steps", "Best result", "Chance to win"].map((text) => el("th", { scope: "col", class: text === "Steps" ? "number" : null }, text)))), el("tbody", {}, home.models.map(modelRow))))
+        : el("p", { class: "quiet" }, "None yet. `pvp-ml demo` trains one in two minutes.")),
+      section("Recent replays", "h-replays", home.replays.length ? el("ul", { class: "replays" }, home.replays.map(replayRow)) : el("p", { class: "quiet" }, "None yet. Finish a match and it appears here.")));
     this.#show(home.runs);
     setInterval(() => this.#refresh(), EVERY_MS);
   }
@@ -91,7 +92,7 @@ class Home {
       this.#show(await askJson("/api/runs"));
       $("status").textContent = "";
     } catch {
-      $("status").textContent = "The server does not answer; trying again.";
+      $("status").textContent = "Lost the server. Reconnecting…";
     }
   }
 
@@ -103,8 +104,8 @@ class Home {
     const now = runs.filter((run) => run.state === "running");
     const older = runs.filter((run) => run.state !== "running");
     this.running.replaceChildren(this.running.firstChild,
-      now.length ? el("ul", { class: "runs" }, now.map(runCard)) : el("p", { class: "quiet" }, "Nothing trains now. `pvp-ml train --preset NAME --detach` starts a run that shows up here."),
-      ...(older.length ? [el("details", { open: !now.length || this.wasOpen, ontoggle: (event) => { this.wasOpen = event.target.open; } }, el("summary", {}, `${older.length} that stopped or finished`), el("ul", { class: "runs" }, older.slice(0, 24).map(runCard)))] : []));
+      now.length ? el("ul", { class: "runs" }, now.map(runCard)) : el("p", { class: "quiet" }, "Nothing is training. Start a run with `pvp-ml train --preset NAME --detach` and it appears here."),
+      ...(older.length ? [el("details", { open: !now.length || this.wasOpen, ontoggle: (event) => { this.wasOpen = event.target.open; } }, el("summary", {}, older.length === 1 ? "1 stopped or finished run" : `${older.length} stopped or finished runs`), el("ul", { class: "runs" }, older.slice(0, 24).map(runCard)))] : []));
     if (focused) [...document.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus();
   }
 }

@@ -1,6 +1,6 @@
 // A run: where it is, its curves, its league, and what can be done with it. Everything comes from files of the run.
 
-import { $, el, toast } from "../dom.js";
+import { $, el, title, toast } from "../dom.js";
 import { LineChart } from "../charts.js";
 import { askJson, control, order } from "../net.js";
 import { count, duration, percent } from "../numbers.js";
@@ -13,14 +13,14 @@ const api = `/api/runs/${encodeURIComponent(name)}`;
 
 // Chart → the metrics that it shows, as [pattern, label].
 const CHARTS = [
-  { title: "Win rate", isShare: true, about: "points in evaluations, with 95 % intervals; ties count half", metrics: [[/^eval\/(.+)\/score$/, (m) => `against ${m[1]}`], [/^match\/win_rate$/, () => "in training"]] },
+  { title: "Win rate", isShare: true, about: "in evaluations, with 95 % intervals; ties count half", metrics: [[/^eval\/(.+)\/score$/, (m) => `against ${m[1]}`], [/^match\/win_rate$/, () => "in training"]] },
   { title: "Reward per match", metrics: [[/^match\/reward$/, () => "reward"]] },
   { title: "Entropy", unit: "nats", about: "how undecided each head is", metrics: [[/^entropy\/(.+)$/, (m) => m[1].replaceAll("_", " ")]] },
   { title: "Speed", unit: "steps/s", metrics: [[/^time\/steps_per_s$/, () => "steps per second"]] },
   { title: "Match length", unit: "steps", metrics: [[/^match\/length$/, () => "length"]] },
-  { title: "Change per update", about: "KL to the policy before", metrics: [[/^ppo\/approx_kl$/, () => "KL"]] },
-  { title: "Value explained", isShare: true, about: "of the returns, by the critic", metrics: [[/^ppo\/explained_variance$/, () => "explained"]] },
-  { title: "Chance to win", unit: "nats", about: "loss of the win head on matches it never learned from; a coin has 0.693", metrics: [[/^win_head\/held_out_loss$/, () => "held out"], [/^win_head\/loss$/, () => "learned from"]] },
+  { title: "Change per update", about: "KL divergence from the previous policy", metrics: [[/^ppo\/approx_kl$/, () => "KL"]] },
+  { title: "Value explained", isShare: true, about: "share of the returns that the critic predicts", metrics: [[/^ppo\/explained_variance$/, () => "explained"]] },
+  { title: "Chance to win", unit: "nats", about: "loss of the win head on held-out matches; a coin flip scores 0.693", metrics: [[/^win_head\/held_out_loss$/, () => "held out"], [/^win_head\/loss$/, () => "training"]] },
   { title: "Figures", about: "what players talk about", metrics: [[/^figure\/(.+)$/, (m) => m[1].replaceAll("_", " ")]], each: true },
 ];
 const MOST = 6;
@@ -74,13 +74,13 @@ class RunPage {
     this.buttons.replaceChildren(...[
       run.has_model ? el("a", { class: "button primary", id: "watch-newest", href: `/play/${encodeURIComponent(run.game)}#start=${model},${model}` }, "Watch the newest model play now") : null,
       run.has_model ? el("a", { class: "button", href: `/play/${encodeURIComponent(run.game)}#against=${model}` }, "Play against it") : null,
-      run.has_model ? el("a", { class: "button", href: `/models/${encodeURIComponent(run.name)}` }, "Its model card") : null,
-      run.state === "running" ? this.#act("stop", "Stop", "It saves and leaves. You can resume it later.") : this.#act("resume", run.state === "finished" ? "Train on" : "Resume", `This starts a process on the machine that runs the site: pvp-ml train with the settings in experiments/${run.name}/config.yml.`),
+      run.has_model ? el("a", { class: "button", href: `/models/${encodeURIComponent(run.name)}` }, "Model card") : null,
+      run.state === "running" ? this.#act("stop", "Stop", "The run saves a checkpoint and exits. You can resume it later.") : this.#act("resume", run.state === "finished" ? "Keep training" : "Resume", `This starts pvp-ml train on the machine that serves this page, with the settings saved in the run's config.yml.`),
     ].filter(Boolean));
   }
 
   #act(what, label, about) {
-    const why = control ? "" : "Open the address that the terminal printed to be able to do this.";
+    const why = control ? "" : "To do this, open the address that the terminal printed.";
     return el("button", { type: "button", id: what, disabled: !control, title: why || about, onclick: () => this.#confirm(what, label, about) }, label);
   }
 
@@ -104,7 +104,7 @@ class RunPage {
     for (const one of each) {
       if (!this.each.has(one.name)) {
         const isShare = Math.min(...one.values) >= 0 && Math.max(...one.values) <= 1;
-        this.each.set(one.name, new LineChart(one.name, { isShare }));
+        this.each.set(one.name, new LineChart(title(one.name), { isShare }));
         this.charts.append(this.each.get(one.name).node);
       }
       this.each.get(one.name).show([one], marks);
@@ -113,7 +113,7 @@ class RunPage {
   }
 
   #noCurves() {
-    if (!this.charts.querySelector(".quiet.none")) this.charts.append(el("p", { class: "quiet none" }, "No metrics yet: the first rollout takes a moment."));
+    if (!this.charts.querySelector(".quiet.none")) this.charts.append(el("p", { class: "quiet none" }, "No metrics yet. The first rollout takes a moment."));
   }
 
   #rest(run) {
@@ -122,7 +122,7 @@ class RunPage {
     const changed = settings.length ? table(["Setting", "This run", preset || "Default"], settings.map((row) => row.map((text, i) => el(i ? "td" : "th", i ? {} : { scope: "row" }, text)))) : el("p", { class: "quiet" }, trouble ?? "None.");
     const kept = run.milestones.length ? [el("section", { "aria-labelledby": "h-milestones" }, el("h2", { id: "h-milestones" }, "Milestones"),
       table(["Milestone", "Steps", "Phase", "Win rate", "Written"], run.milestones.map((m) => [el("th", { scope: "row" }, m.label), el("td", {}, count(m.steps)), el("td", {}, m.phase), el("td", {}, m.win_rate === null ? "" : percent(m.win_rate, 1)), el("td", {}, m.written.slice(0, 16).replace("T", " "))])))] : [];
-    const log = run.log ? [el("section", { "aria-labelledby": "h-log" }, el("h2", { id: "h-log" }, "What it printed last"), el("pre", { class: "log", tabindex: "0" }, run.log))] : [];
+    const log = run.log ? [el("section", { "aria-labelledby": "h-log" }, el("h2", { id: "h-log" }, "Latest output"), el("pre", { class: "log", tabindex: "0" }, run.log))] : [];
     return [...kept, el("section", { "aria-labelledby": "h-settings" }, el("h2", { id: "h-settings" }, heading), run.description ? el("p", {}, run.description) : null, changed), ...log];
   }
 }
@@ -146,7 +146,7 @@ async function follow() {
     if (!document.hidden) await shown.refresh();
     setTimeout(follow, EVERY_MS);
   } catch (error) {
-    $("status").textContent = error.message === "Failed to fetch" ? "The server does not answer; trying again." : error.message;
+    $("status").textContent = error.message === "Failed to fetch" ? "Lost the server. Reconnecting…" : error.message;
     setTimeout(follow, 2 * EVERY_MS);
   }
 }

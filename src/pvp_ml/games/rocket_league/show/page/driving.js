@@ -10,7 +10,7 @@ const AXES = ["throttle", "steer", "pitch", "yaw", "roll"];
 const BUTTONS = ["jump", "boost", "handbrake"];
 const ON_GROUND = { throttle: 3, steer: 3, pitch: 1, yaw: 0, roll: 1, jump: 9, boost: 4, handbrake: 2 };
 const IN_AIR = { throttle: 0.2, steer: 0, pitch: 3, yaw: 2, roll: 2, jump: 9, boost: 4, handbrake: 0 };
-export const HELP = [["w", "drive; in the air: nose down"], ["s", "brake, reverse; in the air: nose up"], ["a", "left"], ["d", "right"], ["q", "roll left"], ["e", "roll right"], ["space", "jump; twice: flip"], ["shift", "boost"], ["x", "powerslide"]];
+export const HELP = [["w", "drive; in the air: nose down"], ["s", "brake and reverse; in the air: nose up"], ["a", "steer left"], ["d", "steer right"], ["q", "roll left"], ["e", "roll right"], ["Space", "jump; again in the air: flip"], ["Shift", "boost"], ["x", "powerslide"]];
 
 // "throttle+1 steer-1 boost" as eight numbers.
 export function readChoice(name) {
@@ -115,5 +115,5 @@ export function touchPad(driving) {
   };
   return el("div", { class: "touches" },
     el("div", { class: "thumb" }, button("left", "Left", "◀"), button("ahead", "Drive", "▲"), button("back", "Reverse", "▼"), button("right", "Right", "▶")),
-    el("div", { class: "thumb" }, button("slide", "Powerslide", "Slide"), button("boost", "Boost", "Boost"), button("jump", "Jump", "Jump")));
+    el("div", { class: "thumb" }, button("slide", "Powerslide", "Powerslide"), button("boost", "Boost", "Boost"), button("jump", "Jump", "Jump")));
 }

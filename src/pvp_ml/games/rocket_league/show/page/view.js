@@ -7,10 +7,13 @@ import { Motion, ON_GROUND, SUPERSONIC } from "./motion.js";
 import { Stadium } from "./stadium.js";
 
 const FLAGS = 17;
+const GOAL_UU = 5120; // from the centre to a goal line
+const HINT = [[["W", "A", "S", "D"], "drive"], [["Space"], "jump"], [["Shift"], "boost"], [["X"], "powerslide"], [["C"], "camera"]];
 const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
 
 export default class RocketView {
   static hasPanel = false;
+  lineLabel = "ball, blue goal to orange goal";
 
   constructor(game, log, wishes, press, heads) {
     this.log = log;
@@ -39,12 +42,14 @@ export default class RocketView {
     this.gauge = el("div", { class: "gauge", role: "img", "aria-label": "Boost" }, el("strong", {}, "0"));
     this.cheer = el("p", { class: "cheer", role: "status" });
     this.touches = touchPad(this.driving);
+    this.hint = el("p", { class: "hint" }, HINT.map(([keys, what]) => el("span", {}, keys.map((key) => el("kbd", {}, key)), what)));
+    this.hasDriven = false;
     $("cards").replaceChildren();
-    $("scene").replaceChildren(this.canvas, el("div", { class: "scoreboard" }, this.board), el("div", { class: "views" }, this.cameras, this.whose), this.gauge, this.cheer, this.touches);
+    $("scene").replaceChildren(this.canvas, el("div", { class: "scoreboard" }, this.board), el("div", { class: "views" }, this.cameras, this.whose), this.gauge, this.cheer, this.hint, this.touches);
     try {
       this.stadium = new Stadium(this.canvas);
     } catch (error) {
-      toast(`The stadium cannot be drawn: ${error.message}`, "error");
+      toast(`Can't draw the stadium: ${error.message}`, "error");
     }
     let held = null;
     this.canvas.addEventListener("pointerdown", (event) => { held = [event.clientX, event.clientY]; });
@@ -83,7 +88,7 @@ export default class RocketView {
   hears(event) {
     if (!this.log.isPlaying) return false;
     if (event.key === "c") return this.#look(this.camera.kind === "ball" ? "car" : "ball"), true;
-    return !(event.target instanceof HTMLButtonElement && event.key === " ") && this.driving.press(event.key);
+    return !(event.target instanceof HTMLButtonElement && event.key === " ") && this.driving.press(event.key) && (this.hasDriven = true);
   }
 
   #drive() {
@@ -103,6 +108,7 @@ export default class RocketView {
     });
     this.board[1].textContent = clock(scene.left);
     this.touches.hidden = !this.log.isPlaying;
+    this.hint.hidden = !this.log.isPlaying || this.hasDriven;
     this.gauge.hidden = !scene.cars[this.camera.seat];
     const scored = this.#scored();
     this.cheer.textContent = scored === null ? "" : `${scored ? "Orange" : "Blue"} scores`;
@@ -146,8 +152,9 @@ export default class RocketView {
     return said.join(", ") || "nothing";
   }
 
-  lines() {
-    return [];
+  // For the timeline: how far the ball is on its way to the orange goal.
+  lines(frame) {
+    return frame.scene.ball ? [(frame.scene.ball[1] / GOAL_UU + 1) / 2] : [];
   }
 
   marks(frame) {

@@ -33,15 +33,17 @@ export default class BoardView {
     this.shown = state;
     const before = this.log.frames[this.log.at - 1]?.scene.cells ?? cells;
     const line = winningLine(cells, columns, rows);
+    const at = (i) => ({ cx: (i % columns) * 10 + 5, cy: (rows - 1 - Math.floor(i / columns)) * 10 + 5, r: 4.1 });
+    const holes = [...cells].map((_, i) => svg("circle", { ...at(i), class: "hole" }));
     const discs = [...cells].map((cell, i) => {
-      const x = (i % columns) * 10 + 5;
-      const y = (rows - 1 - Math.floor(i / columns)) * 10 + 5;
-      const isNew = cell !== "." && before[i] === ".";
-      const fill = cell === "." ? "var(--hole)" : COLOURS[Number(cell)];
-      return svg("circle", { cx: x, cy: y, r: 4.1, fill, class: `disc${isNew ? " new" : ""}${line.includes(i) ? " line" : ""}` });
+      if (cell === ".") return null;
+      const isNew = before[i] === ".";
+      const disc = svg("circle", { ...at(i), fill: COLOURS[Number(cell)], class: `disc${isNew ? " new" : ""}${line.includes(i) ? " line" : ""}` });
+      if (isNew) disc.style.setProperty("--fall", `${-at(i).cy - 5}px`); // from above the board
+      return disc;
     });
     const picture = svg("svg", { viewBox: `0 0 ${columns * 10} ${rows * 10}`, role: "img", "aria-label": describe(cells, columns, rows) },
-      svg("rect", { width: columns * 10, height: rows * 10, rx: 3, class: "frame" }), ...discs);
+      svg("rect", { width: columns * 10, height: rows * 10, rx: 3, class: "frame" }), ...holes, discs);
     const held = document.activeElement?.dataset?.move;
     const buttons = this.moves.map((move, c) => el("button", {
       type: "button", class: `column${lit[c] ? " legal" : ""}`, dataset: { move: move.id }, "aria-label": move.label, "aria-disabled": String(!lit[c]), onclick: () => this.press(move),

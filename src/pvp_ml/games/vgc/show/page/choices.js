@@ -60,9 +60,9 @@ export class Choices {
 
   #ask(legal) {
     const { log } = this;
-    if (!log.isPlaying) return log.isLive ? [el("p", { class: "quiet" }, "You are spectating.")] : [];
-    if (log.at !== log.frames.length - 1) return [el("p", { class: "quiet" }, "You look at an earlier step. Press End to go on.")];
-    if (legal === null || this.wishes.picks.length) return [el("p", { class: "quiet waiting" }, "Your opponent decides …")];
+    if (!log.isPlaying) return log.isLive ? [el("p", { class: "quiet" }, "You're spectating.")] : [];
+    if (log.at !== log.frames.length - 1) return [el("p", { class: "quiet" }, "This is an earlier step. Press End or Live to go back to now.")];
+    if (legal === null || this.wishes.picks.length) return [el("p", { class: "quiet waiting" }, "Waiting for your opponent…")];
     return this.#own.asked.kind === "preview" ? this.#preview() : this.#place(legal);
   }
 
@@ -75,9 +75,9 @@ export class Choices {
     const buttons = mons.map((mon, row) => el("button", { type: "button", class: "pick", "aria-pressed": String(this.four.includes(row)), dataset: { row: String(row) }, onclick: () => this.#bring(row) },
       token(mon, 44), el("span", { class: "name" }, mon.species), el("span", { class: "small" }, [mon.item, mon.ability].filter(Boolean).join(" · ")), el("span", { class: "role" }, role(row))));
     const left = all - this.four.length;
-    const what = leads === 1 ? `Choose ${COUNT[all]}: first who leads, then who waits` : `Choose ${COUNT[all]}: two that lead, then two behind them`;
+    const what = leads === 1 ? `Choose ${COUNT[all]}: your lead first` : `Choose ${COUNT[all]}: your two leads first`;
     return [el("h2", {}, what), el("div", { class: "picks" }, buttons),
-      el("button", { type: "button", class: "primary go", disabled: left > 0, onclick: () => this.#start() }, left ? `${left} more` : "Begin the battle")];
+      el("button", { type: "button", class: "primary go", disabled: left > 0, onclick: () => this.#start() }, left ? `Choose ${left} more` : "Start the battle")];
   }
 
   #bring(row) {
@@ -119,8 +119,8 @@ export class Choices {
     }
     const { mons, asked } = this.#own;
     const mon = mons.find((one) => one.slot === place) ?? null;
-    const title = asked.kind === "turn" ? `What will ${mon?.name ?? "it"} do?` : asked.reviving ? "Whom do you revive?" : "Who comes in?";
-    const where = el("span", { class: "small" }, place ? "right place" : "left place");
+    const title = asked.kind === "turn" ? `What will ${mon?.name ?? "it"} do?` : asked.reviving ? "Revive which Pokémon?" : "Send in which Pokémon?";
+    const where = el("span", { class: "small" }, place ? "right slot" : "left slot");
     const back = this.move !== null || this.made.some((choice) => choice !== PASS) ? el("button", { type: "button", class: "back", onclick: () => this.#back() }, "Back") : null;
     const parts = this.move !== null ? this.#targets(open, mon) : [...(asked.kind === "turn" ? this.#moves(open, asked.places[place], mon) : []), ...this.#switches(open, mons, asked.kind)];
     return [el("header", { class: "asking" }, el("h2", {}, title), where, back), ...parts];
@@ -135,7 +135,7 @@ export class Choices {
       const [name, type, category, power, accuracy] = table[move.id];
       const targets = [0, 1, 2, 3, 4].map((target) => 10 * m + plus + target).filter((choice) => open.has(choice));
       const about = [category === "Status" ? "Status" : `${category} ${power || "—"}`, accuracy ? `${accuracy} %` : ""].filter(Boolean).join(" · ");
-      const why = move.disabled ? (move.pp[0] ? "it cannot be used now" : "no PP left") : "";
+      const why = move.disabled ? (move.pp[0] ? "can't be used now" : "no PP left") : "";
       const button = el("button", { type: "button", class: "attack", disabled: !targets.length, title: why, dataset: { move: move.id }, onclick: () => this.#choose(targets, 10 * m + plus) },
         el("span", { class: "name" }, name), typeChip(type.toLowerCase()), el("span", { class: "small" }, why || about), el("span", { class: "small pp" }, `PP ${move.pp[0]}/${move.pp[1]}`));
       return button;
@@ -168,9 +168,9 @@ export class Choices {
     const buttons = spots.map(([target, seat, place]) => {
       const aim = at(seat, place);
       return el("button", { type: "button", class: `pick ${seat === human ? "ally" : "foe"}`, disabled: isSomebody && !aim, dataset: { target: String(target) }, onclick: () => this.#make(this.move + target) },
-        aim ? token(aim, 40) : null, el("span", { class: "name" }, aim?.name ?? "empty place"), aim ? healthBar(aim) : null, el("span", { class: "small" }, aim === mon ? "itself" : seat === human ? "your ally" : "foe"));
+        aim ? token(aim, 40) : null, el("span", { class: "name" }, aim?.name ?? "empty slot"), aim ? healthBar(aim) : null, el("span", { class: "small" }, aim === mon ? "itself" : seat === human ? "your ally" : "foe"));
     });
-    return [el("h3", {}, "At whom?"), el("div", { class: "picks two" }, buttons)];
+    return [el("h3", {}, "Choose a target"), el("div", { class: "picks two" }, buttons)];
   }
 
   // A token on the field was touched while a target is asked for.
@@ -214,7 +214,7 @@ export class Choices {
     const { frame, facts } = this.log;
     const mine = facts.human ?? 0;
     const line = (mon) => el("li", {}, token(mon, 32), el("div", {}, el("p", {}, el("strong", {}, mon.species), " ", el("span", { class: "small" }, [mon.item === null ? "item ?" : mon.item || "no item", mon.ability ?? "ability ?", mon.tera ? `Tera ${capital(mon.tera)}` : ""].filter(Boolean).join(" · "))),
-      el("p", { class: "small" }, mon.moves.map(([id]) => frame.scene.moves[id][0]).join(", ") || "no move seen yet")));
+      el("p", { class: "small" }, mon.moves.map(([id]) => frame.scene.moves[id][0]).join(", ") || "no moves seen yet")));
     this.sheets.lastChild.replaceChildren(...[mine, 1 - mine].flatMap((seat) => [el("h3", {}, facts.names?.[seat] ?? `Seat ${seat + 1}`), el("ul", {}, frame.scene.sides[seat].mons.map(line))]));
   }
 }
@@ -231,6 +231,6 @@ export function saysChoice(head, choice, side, foes, moves) {
   const move = place?.moves[Math.floor(choice / 10)];
   const target = choice % 5;
   const [team, spot] = target > NO_TARGET ? [foes, target - 3] : [side, 1 - target];
-  const aim = target === NO_TARGET ? "" : ` → ${team.mons.find((mon) => mon.slot === spot)?.species ?? "empty place"}`;
+  const aim = target === NO_TARGET ? "" : ` → ${team.mons.find((mon) => mon.slot === spot)?.species ?? "empty slot"}`;
   return `${move ? moves[move.id][0] : "an unseen move"}${aim}${choice % 10 >= 5 ? " + Tera or Mega" : ""}`;
 }

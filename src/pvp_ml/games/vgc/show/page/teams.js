@@ -20,7 +20,7 @@ class Chooser {
     this.ask = ask;
     this.seat = seat;
     const named = (arena.roster ?? []).map((name) => el("option", { value: name }, name));
-    this.select = el("select", { id: `team-${seat}`, onchange: () => this.#show() }, el("option", { value: "" }, "Drawn"), el("option", { value: OWN }, "My own …"), el("optgroup", { label: "Shipped" }, named));
+    this.select = el("select", { id: `team-${seat}`, onchange: () => this.#show() }, el("option", { value: "" }, "Random"), el("option", { value: OWN }, "Paste your own…"), el("optgroup", { label: "Shipped" }, named));
     this.text = el("textarea", { id: `paste-${seat}`, rows: "7", spellcheck: "false", "aria-label": `Team of seat ${seat + 1} in Showdown's text form`, placeholder: "Paste a team as Showdown exports it", oninput: () => this.#say([]) });
     this.report = el("ul", { class: "report", role: "alert" });
     this.own = el("div", { hidden: true }, this.text, this.report);
@@ -39,7 +39,7 @@ class Chooser {
   async read() {
     if (this.select.value !== OWN) return this.select.value;
     const text = this.text.value.trim();
-    if (!text) return this.#refuse(["Paste a team, or choose a shipped one."]);
+    if (!text) return this.#refuse(["Paste a team, or pick one that ships with the game."]);
     if (text.length > MOST_LETTERS) return this.#refuse([`This has ${text.length.toLocaleString("en")} letters; a team of six has at most ${MOST_LETTERS.toLocaleString("en")}.`]);
     const answer = await this.ask({ type: "bring", text });
     if (answer.problems.length) return this.#refuse(answer.problems);
@@ -49,6 +49,6 @@ class Chooser {
 
   #refuse(lines) {
     this.#say(lines);
-    throw new Error(`The team of seat ${this.seat + 1} is refused: ${lines[0]}`);
+    throw new Error(`The team for seat ${this.seat + 1} was refused: ${lines[0]}`);
   }
 }

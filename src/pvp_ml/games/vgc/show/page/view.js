@@ -17,8 +17,8 @@ export default class BattleView {
     $("cards").replaceChildren();
     this.field = new Field($("scene"), log);
     this.choices = new Choices($("panel"), log, wishes, press, heads);
-    this.moves = [...KEYS].map((key, n) => ({ id: `key-${key}`, group: "keys", key, label: n ? `choice ${key} of those that are lit` : "the first choice that is lit", picks: [], act: () => this.choices.key(n) }));
-    this.moves.push({ id: "key-back", group: "keys", key: "backspace", label: "back to the place before", picks: [], act: () => this.choices.takeBack() });
+    this.moves = [...KEYS].map((key, n) => ({ id: `key-${key}`, group: "keys", key, label: n ? `option ${key} of those available` : "the first available option", picks: [], act: () => this.choices.key(n) }));
+    this.moves.push({ id: "key-back", group: "keys", key: "backspace", label: "back to the first slot", picks: [], act: () => this.choices.takeBack() });
     this.field.ground.addEventListener("click", (event) => this.#touch(event.target));
   }
 
