@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,14 @@ class Player(Protocol):
         `keys` [B] is all the randomness there is: a fresh 64-bit number per row and step. A player that uses nothing
         else plays the same match the same way in any batch; `uniform(keys, n)` makes numbers of it.
         """
+
+
+@runtime_checkable
+class Attending(Protocol):
+    """A player that needs more of a game than rows: it is shown the game when it sits down at a table."""
+
+    def attend(self, game: object) -> None:
+        """`game` is what will be played; the player may ask it what its seats were shown."""
 
 
 @dataclass(frozen=True, slots=True)

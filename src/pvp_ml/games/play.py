@@ -13,7 +13,7 @@ import numpy as np
 from pvp_ml.compiled.kernels import row_keys
 from pvp_ml.errors import UserError
 from pvp_ml.match import IDLE, RESTING, AsyncVecGame, BoolArray, External, IntArray, MatchPlan, StepBuffers, VecGame
-from pvp_ml.players import KeyArray, Player
+from pvp_ml.players import Attending, KeyArray, Player
 
 STALL_S = 120.0
 """How long a game that runs elsewhere may be silent."""
@@ -50,6 +50,9 @@ class Table:
         self._seed = np.zeros(m, np.uint64)
         self._plans: dict[int, MatchPlan] = {}
         self._stall_s = stall_s
+        for player in self._players:
+            if isinstance(player, Attending):
+                player.attend(game)
 
     def queue(self, plans: Sequence[MatchPlan]) -> None:
         """Append plans; rows take them in order as they become free."""

@@ -17,6 +17,7 @@ from pvp_ml.games.adapters.synchronous import in_step
 from pvp_ml.games.presentation import Presentation
 from pvp_ml.games.tooling import Tooling
 from pvp_ml.match import AsyncVecGame, VecGame
+from pvp_ml.players import Player
 from pvp_ml.spec import GameSpec
 
 GROUP = "pvp_ml.games"
@@ -132,6 +133,15 @@ def ability(of: Callable[[Tooling], Ability | None], what: str, name: str = "") 
     if len(able) != 1:
         raise UserError(f"which game's {what}?", f"name one with --game, {known}" if able else known)
     return next(iter(able.values()))
+
+
+def scheme_player(name: str, game: str) -> Callable[[GameSpec], Player] | None:
+    """How to make the player that `SCHEME:REST` names, where the game has that scheme; None otherwise."""
+    scheme, colon, rest = name.partition(":")
+    if not colon or game not in _entries():
+        return None
+    make = dict(find(game).tooling.player_schemes).get(scheme)
+    return None if make is None else lambda spec: make(rest, spec)
 
 
 def build_here(kind: GameType, config: GameConfig, matches: int) -> VecGame:

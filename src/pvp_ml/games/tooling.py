@@ -186,6 +186,7 @@ class Tooling:
         its matches were in training.
     sim_server: the game behind a protocol of other trainers: `pvp-ml sim-server`.
     served_players: scripted players that a server of its models serves beside them, unasked; `eval` knows them too.
+    player_schemes: players with settings in their names, by scheme: `SCHEME:REST` is what `(REST, spec)` makes of REST.
     reward_flags: (flag, reward term): names under which people know the weight of a term.
     penalties: reward terms that count what goes wrong; a run that pays for one is warned.
     """
@@ -204,5 +205,6 @@ class Tooling:
     bot_folder: Callable[[Bundle, str, Path, int, Callable[[], float]], Sequence[str]] | None = None
     sim_server: SimServer | None = None
     served_players: tuple[PlayerType, ...] = ()
+    player_schemes: tuple[tuple[str, Callable[[str, GameSpec], Player]], ...] = ()
     reward_flags: tuple[tuple[str, str], ...] = ()
     penalties: tuple[str, ...] = ()

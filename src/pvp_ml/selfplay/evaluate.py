@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pvp_ml import data_files, players
 from pvp_ml.errors import UserError
+from pvp_ml.games import registry
 from pvp_ml.games.play import Table
 from pvp_ml.match import AsyncVecGame, Bot, External, MatchPlan, VecGame
 from pvp_ml.model.bundle import Bundle, model_name, read_bundle
@@ -53,8 +54,11 @@ class Contestant:
 def find_contestant(name: str, spec: GameSpec, working_directory: Path, greedy: bool = False) -> Contestant:
     """A bot of the game, a scripted player, or a bundle by name or path; 'bot:', 'player:', 'model:' say which.
 
+    A game may have schemes of its own, such as `search:MODEL?…` (`Tooling.player_schemes`).
     A bundle's name may end with a dial, such as `best.zip@temperature=2,delay=3`: see `pvp_ml.selfplay.dial`.
     """
+    if (make := registry.scheme_player(name, spec.name)) is not None:
+        return Contestant(name, make=make)
     plain, dial = read_dial(name)
     kind, _, rest = plain.partition(":")
     if kind not in ("bot", "player", "model") or not rest:

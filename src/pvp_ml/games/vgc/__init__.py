@@ -106,6 +106,12 @@ def _play_on_server(seat: ServerSeat, player_of: Callable[[GameSpec], Player], t
     play_on_server(seat, player_of, tell)
 
 
+def _search(text: str, spec: GameSpec) -> Player:
+    from pvp_ml.games.vgc.search.player import make_search
+
+    return make_search(text, spec)
+
+
 GAME = GameType(
     name="vgc",
     title="Pokémon VGC doubles",
@@ -133,5 +139,6 @@ GAME = GameType(
         import_matches=_import_matches,
         play_on_server=_play_on_server,
         team_commands=_team_commands,
+        player_schemes=(("search", _search),),
     ),
 )

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.legal import Legality
+from pvp_ml.games.vgc.briefing import Briefing
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
 from pvp_ml.games.vgc.matchbook import Matchbook
 from pvp_ml.games.vgc.node import install
@@ -25,6 +26,7 @@ from pvp_ml.match import IDLE, RESTING, ActionError, Fault, IntArray, MatchPlan,
 
 MATCHES_PER_WORKER = 16
 VIEW_S = 5.0
+BRIEFING_S = 60.0
 REPLAY_PLAYER = "https://play.pokemonshowdown.com/js/replay-embed.js"
 RETRIES = 2  # a match that had not begun when its worker was lost begins again, this often
 _STEP_FIELDS = ("serial", "obs", "privileged", "mask", "acting", "signals", "reward", "ended", "truncated", "faults")
@@ -104,6 +106,16 @@ class VgcGame:
         place = {int(serial): row for row, serial in enumerate(self._stage.serial)}
         rows = [place[int(serial)] for serial in serials]
         return self._advice[rows, seats]
+
+    def briefing(self, serial: int, seat: int, start: int) -> Briefing:
+        """What the seat of match `serial`, whose row the caller has, was shown from place `start` of its log on."""
+        rows = np.flatnonzero(self._stage.serial == serial)
+        row = int(rows[0]) if len(rows) else 0
+        question = {"ask": "briefing", "slot": row, "seat": seat, "start": start}
+        answer = self._pool.ask(row % self._workers, question, BRIEFING_S) if len(rows) else None
+        if not isinstance(answer, dict):
+            raise UserError(f"vgc: match {serial} tells nothing", "it is over, or its process was lost")
+        return Briefing(answer["format"], answer["lines"], answer["request"], answer["next"])
 
     def tags(self, plan: MatchPlan, seat: int) -> dict[str, str]:
         """What tells matches apart for the player in `seat`: his team and his opponent's."""

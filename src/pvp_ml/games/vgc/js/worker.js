@@ -68,6 +68,20 @@ function spectatorLog(log) {
   return lines;
 }
 
+// What one seat is shown of log[from…]: of a split line its own half or the shared one.
+function channel(log, from, seat) {
+  const lines = [];
+  for (let at = from; at < log.length; at++) {
+    let line = log[at];
+    if (line.startsWith('|split|')) {
+      line = log[at + (line === `|split|p${seat + 1}` ? 1 : 2)];
+      at += 2;
+    }
+    if (line) lines.push(line);
+  }
+  return lines;
+}
+
 function finish(match) {
   totals.battles++;
   for (const seat of [0, 1]) {
@@ -144,6 +158,12 @@ const questions = {
     if (!match) return curtains.get(slot)?.[seat === null ? 0 : seat + 1] || null;
     match.drawn = true;
     return draw(match, seat);
+  },
+  briefing: ({slot, seat, start}) => {
+    const match = matches.get(slot);
+    if (!match) return null;
+    const {log} = match.battle;
+    return {format: match.plan.format, lines: channel(log, start, seat), request: match.request(seat), next: log.length};
   },
   view: ({slot}) => {
     const match = matches.get(slot);

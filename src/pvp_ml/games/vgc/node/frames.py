@@ -33,12 +33,12 @@ class FromWorker(IntEnum):
     NEWS = 2
 
 
-def frame(kind: ToWorker, payload: bytes) -> bytes:
+def frame(kind: IntEnum, payload: bytes) -> bytes:
     """One frame, ready to write."""
     return HEADER.pack(len(payload), kind) + payload
 
 
-def json_frame(kind: ToWorker, value: Any) -> bytes:
+def json_frame(kind: IntEnum, value: Any) -> bytes:
     """A frame with a JSON payload."""
     return frame(kind, json.dumps(value).encode())
 

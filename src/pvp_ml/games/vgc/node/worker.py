@@ -9,6 +9,7 @@ import queue
 import subprocess
 import threading
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +35,16 @@ class NodeWorker:
     """The process and its three threads: one reads rows into the shared inbox, one writes, one keeps stderr's tail."""
 
     def __init__(
-        self, number: int, life: int, node: Path, environment: dict[str, str], inbox: queue.SimpleQueue[Mail]
-    ) -> None:
+        self, number: int, life: int, node: Path, environment: dict[str, str], inbox: queue.SimpleQueue[Mail],
+        script: str = "worker.js",
+    ) -> None:  # fmt: skip
         self.number, self.life = number, life
         self._inbox = inbox
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._stderr: collections.deque[str] = collections.deque(maxlen=STDERR_LINES)
         apart = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)  # Windows: our Ctrl-C is not its Ctrl-C
         self.process: subprocess.Popen[bytes] = subprocess.Popen(  # noqa: S603 - our own script
-            [str(node), *NODE_FLAGS, str(SCRIPTS / "worker.js")],
+            [str(node), *NODE_FLAGS, str(SCRIPTS / script)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=environment, creationflags=apart,
         )  # fmt: skip
@@ -75,7 +77,7 @@ class NodeWorker:
         """Queue a frame; the writing thread may block, the caller does not."""
         self._outbox.put(frame(kind, payload))
 
-    def send_json(self, kind: ToWorker, value: Any) -> None:
+    def send_json(self, kind: IntEnum, value: Any) -> None:
         """Queue a JSON frame."""
         self._outbox.put(json_frame(kind, value))
 
