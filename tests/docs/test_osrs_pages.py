@@ -15,7 +15,16 @@ from pvp_ml.games.osrs.kernels.fighter import brew_heal
 ROOT = Path(__file__).parents[2]
 NH = (ROOT / "docs/games/nh.md").read_text(encoding="utf-8")
 DHAROK = (ROOT / "docs/games/dharok.md").read_text(encoding="utf-8")
-SPELLS = ("Ice Rush", "Ice Burst", "Ice Blitz", "Ice Barrage", "Blood Rush", "Blood Burst", "Blood Blitz", "Blood Barrage")
+SPELLS = (
+    "Ice Rush",
+    "Ice Burst",
+    "Ice Blitz",
+    "Ice Barrage",
+    "Blood Rush",
+    "Blood Burst",
+    "Blood Blitz",
+    "Blood Barrage",
+)
 SPECIALS = {
     "Dragon dagger": S.DRAGON_DAGGER,
     "Armadyl godsword": S.ARMADYL_GODSWORD,

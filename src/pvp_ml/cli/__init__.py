@@ -47,7 +47,7 @@ COMMANDS = {
     "ui": ("pvp_ml.cli.ui:ui", "Open the site: play, watch, follow runs, browse models."),
     "game": ("pvp_ml.cli.game:app", "List, show and check games."),
     "team": ("pvp_ml.cli.team:app", "Check, show, split and generate Pokémon teams."),
-    "model": ("pvp_ml.cli.model:app", "List, inspect, verify, import and export models."),
+    "model": ("pvp_ml.cli.model.command:app", "List, inspect, verify, import and export models."),
     "bc": ("pvp_ml.cli.bc:app", "Record decisions and train a policy to imitate them."),
     "serve": ("pvp_ml.cli.serve:serve", "Serve models to other programs over TCP, HTTP and WebSocket."),
     "sim-server": ("pvp_ml.cli.sim_server:sim_server", "Serve OSRS fights to trainers that speak the old protocol."),

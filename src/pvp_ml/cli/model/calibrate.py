@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
-from pvp_ml.cli.model import find
+from pvp_ml.cli.model.command import find
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.model.bundle import read_bundle, read_onnx, require_fit, with_calibration, write_bundle

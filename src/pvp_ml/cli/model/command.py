@@ -23,7 +23,9 @@ from pvp_ml.run.tracking.live_view import count
 app = App(name="model", help="List, inspect, verify and export model files.")
 TICK_SKIP = 8
 app.command(
-    "pvp_ml.cli.calibrate:calibrate", name="calibrate", help="Correct a model's chance to win, opponent by opponent."
+    "pvp_ml.cli.model.calibrate:calibrate",
+    name="calibrate",
+    help="Correct a model's chance to win, opponent by opponent.",
 )
 AsJson = Annotated[bool, Parameter(name="--json", negative="")]
 

@@ -1,0 +1,1 @@
+"""`pvp-ml model`: the files that people share."""
