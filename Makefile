@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 BIN := .venv/bin
 # Where torch comes from, such as the address of the CPU builds that PyTorch's "Get started" page shows; see docs/install.md.
 TORCH_INDEX ?=
-PLAYER := train,web
+PLAYER := train,web,plot
 # One numeric thread per process: several processes share the cores, and more threads only get in each other's way.
 export OMP_NUM_THREADS ?= 1
 

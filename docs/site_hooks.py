@@ -1,4 +1,4 @@
-"""What the site shows besides docs/: pages of the project's root, and a page of all commands made from the code."""
+"""What the site shows besides docs/: pages of the project's root, and a page per command made from the code."""
 
 from __future__ import annotations
 
@@ -17,8 +17,18 @@ def on_files(files: Any, config: Any) -> Any:
     for name in ROOT_PAGES:
         text = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
         files.append(File.generated(config, name, content=text))
-    files.append(File.generated(config, "commands.md", content=commands()))
+    for path, text in commands().items():
+        files.append(File.generated(config, path, content=text))
     return files
+
+
+def on_config(config: Any) -> Any:
+    """List every command in the navigation."""
+    from pvp_ml.cli import COMMANDS
+
+    pages = ["commands/index.md", *(f"commands/{name}.md" for name in sorted(COMMANDS))]
+    config.nav = [{"Commands": pages} if "Commands" in entry else entry for entry in config.nav]
+    return config
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
@@ -34,17 +44,34 @@ def _up(page: Any) -> Any:
     return lambda match: f"]({climb}{match[1]}{match[2] or ''})"
 
 
-def commands() -> str:
-    """Every command with its help, as `pvp-ml COMMAND --help` prints it."""
+def commands() -> dict[str, str]:
+    """Path → page: one page per command with its help and that of its subcommands, and a list of them."""
+    from pvp_ml.cli import COMMANDS
+
+    listed = "\n".join(f"| [`{name}`]({name}.md) | {text} |" for name, (_, text) in sorted(COMMANDS.items()))
+    intro = "`pvp-ml COMMAND --help` prints the same in the terminal. `pvp-ml --install-completion` teaches your shell."
+    pages = {"commands/index.md": f"# Commands\n\n{intro}\n\n| command | what it does |\n|---|---|\n{listed}\n"}
+    for name in COMMANDS:
+        pages[f"commands/{name}.md"] = command(name)
+    return pages
+
+
+def command(name: str) -> str:
+    """The page of one command."""
+    from pvp_ml.cli import COMMANDS, build
+
+    app = build(name)
+    parts = [f"# pvp-ml {name}\n\n{COMMANDS[name][1]}\n\n```text\n{_help(app, name)}\n```\n"]
+    for sub in (sub for sub in app[name] if not sub.startswith("-")):
+        parts.append(f"## pvp-ml {name} {sub}\n\n```text\n{_help(app, name, sub)}\n```\n")
+    return "\n".join(parts)
+
+
+def _help(app: Any, *words: str) -> str:
     from io import StringIO
 
     from rich.console import Console
 
-    from pvp_ml.cli import COMMANDS, build
-
-    parts = ["# Commands\n"]
-    for name, (_, text) in sorted(COMMANDS.items()):
-        out = StringIO()
-        build(name).help_print([name], console=Console(file=out, width=100, force_terminal=False))
-        parts.append(f"## {name}\n\n{text}\n\n```text\n{out.getvalue().strip()}\n```\n")
-    return "\n".join(parts)
+    out = StringIO()
+    app.help_print(list(words), console=Console(file=out, width=100, force_terminal=False))
+    return out.getvalue().strip()

@@ -94,3 +94,20 @@ def test_a_warm_start_names_a_run_beside_this_one_wherever_runs_are_kept(trained
     with opened(trained, 6, name="next") as run:
         assert not run.resume(Start(warm_start="r"))
         assert (run.learning.trainees["main"].policy.flat == weights).all()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--bc-model", "missing.zip"], ["--warm-start", "missing.zip"], ["--resume", "missing"],
+     ["--ppo.teacher.model", "missing", "--ppo.teacher.weight", "0.1"]],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_missing_files_are_refused_before_anything_starts(words, tmp_path, monkeypatch, capsys):
+    """Starting the workers of a run took 41 s before this."""
+    from pvp_ml.cli import run
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pvp_ml.run.session.Run", lambda *_: pytest.fail("the run was built"))
+    assert run(["train", "--game", "connect4", "--name", "a", *words]) == 2
+    assert "'missing" in capsys.readouterr().err
+    assert not (tmp_path / "experiments").exists()

@@ -224,7 +224,7 @@ def draw(path: Path, results: list[Evaluation]) -> None:
     lines = []
     for result in results:
         lines += [(f"{result.second}: {tally.label}", tally.score, *tally.interval) for tally in result.parts()]
-    scores(path, lines, f"{results[0].first} at {results[0].game}: share of points, 95 % intervals")
+    scores(path, lines, f"{results[0].first} at {results[0].game}: win rate, 95 % intervals")
 
 
 def _play(

@@ -107,11 +107,16 @@ def _reach(address: str) -> None:
 
 
 def explain(address: str, error: Exception) -> UserError:
-    """Ray's complaint as one line; what really happened is often in the error behind the error."""
+    """Ray's complaint as one line; the real reason is often in the error behind the error."""
     causes: list[BaseException] = [error]
     while behind := causes[-1].__cause__ or causes[-1].__context__:
         causes.append(behind)
     text = " ".join(" ".join(map(str, causes)).split())
+    if "ny running Ray instance" in text:
+        return UserError(
+            "no Ray cluster is running on this machine",
+            "start one with `ray start --head` or `ray up cluster.yml`, or leave out --ray-address",
+        )
     if "ersion mismatch" in text:
         found = re.findall(r"Ray: (\S+) Python: (\S+)", text)
         if len(found) == 2:

@@ -40,13 +40,41 @@ class Start:
         return self.bc_model or self.warm_start
 
 
+def check_sources(start: Start, config: Config) -> None:
+    """Refuse files that do not exist before any process starts; what is in them is checked when it is read."""
+    if start.checkpoint:
+        _checkpoint_folder(start.checkpoint)
+    if start.source:
+        _find_source(start.source, Path(config.run.directory))
+    if config.ppo.teacher.model and data_files.find("models", config.ppo.teacher.model, (".zip",), Path.cwd()) is None:
+        raise UserError(
+            f"ppo.teacher.model: there is no model '{config.ppo.teacher.model}'", "`pvp-ml model list` shows all models"
+        )
+
+
+def _checkpoint_folder(name: str) -> Path:
+    path = Path(name)
+    if not path.is_dir():
+        raise UserError(f"there is no checkpoint folder '{path}'", "name a folder inside the checkpoints/ of a run")
+    return path
+
+
+def _find_source(name: str, runs: Path) -> Path | None:
+    """The model file to start from; None where the name means a checkpoint folder or a run."""
+    if any((run / "checkpoints").is_dir() for run in (Path(name), runs / name)) or Path(name).is_dir():
+        return None
+    path = data_files.find("models", name, (".zip",), Path.cwd())
+    if path is None:
+        raise UserError(
+            f"there is no model or checkpoint '{name}' to start from", "`pvp-ml model list` shows all models"
+        )
+    return path
+
+
 def find_checkpoint(store: RunStore, start: Start) -> Checkpoint | None:
     """The state to continue from, or None for a new run."""
     if start.checkpoint:
-        path = Path(start.checkpoint)
-        if not path.is_dir():
-            raise UserError(f"there is no checkpoint folder '{path}'", "name a folder inside the checkpoints/ of a run")
-        return load(path)
+        return load(_checkpoint_folder(start.checkpoint))
     if start.milestone:
         return store.milestone(start.milestone)
     return store.latest()
@@ -118,8 +146,8 @@ def _read(name: str, runs: Path) -> tuple[Mapping[str, Array], Mapping[str, Arra
             safetensors.numpy.load(files["policy.safetensors"]),
             safetensors.numpy.load(files["normalizer.safetensors"]),
         )
-    path = data_files.find("models", name, (".zip",), Path.cwd())
+    path = _find_source(name, runs)
     if path is None:
-        raise UserError(f"there is no model or checkpoint '{name}' to start from", "`pvp-ml model list`")
+        raise UserError(f"run '{name}' has no checkpoint yet", "train it until its first checkpoint")
     bundle = read_bundle(path)
     return bundle.tensors, bundle.normalizer

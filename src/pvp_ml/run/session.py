@@ -16,7 +16,7 @@ from pvp_ml.model.actor import Array
 from pvp_ml.model.bundle import pack_bundle
 from pvp_ml.run.config.schema import Config
 from pvp_ml.run.machine import free_bytes
-from pvp_ml.run.resume import Start
+from pvp_ml.run.resume import Start, check_sources
 from pvp_ml.run.store.disk_budget import check_room
 from pvp_ml.run.store.links import refuse_links
 from pvp_ml.run.store.run_store import RunStore
@@ -42,6 +42,7 @@ def open_run(config: Config, console: Console, start: Start | None = None) -> It
     """
     for name in (*config.eval.opponents, *config.eval.references):
         find_contestant(name, config.env.spec, Path.cwd())
+    check_sources(start or Start(), config)
     store = RunStore(Path(config.run.directory), config.run.name, config.run.keep_checkpoints)
     refuse_links(store.path)
     need = check_room(config, config.env.spec, store.path)

@@ -70,6 +70,10 @@ class LoadedModel:
             raise UserError(f"'{self.name}' reads {self.spec.obs_size} features a row, got {seen.shape[1:]}")
         if legal.shape != (len(seen), self.spec.mask_size):
             raise UserError(f"the mask must be [{len(seen)}, {self.spec.mask_size}], got {list(legal.shape)}")
+        if len(idle := np.flatnonzero(~legal.any(axis=1))):
+            raise UserError(
+                f"row {idle[0]} has nothing to decide: its mask is empty", "ask only for seats where `acting` is true"
+            )
         return seen, legal
 
 

@@ -16,7 +16,7 @@ FloatMatrix = npt.NDArray[np.float64]
 
 
 def heat_map(path: Path, names: Sequence[str], rates: FloatMatrix, title: str) -> None:
-    """Payoff table: rates[i,j] is the share of points that row i makes against column j; NaN where they never met."""
+    """Payoff table: rates[i,j] is the win rate of row i against column j, ties half; NaN where they never met."""
     figure, axes = _figure(1.6 + 0.55 * len(names), 1.4 + 0.5 * len(names))
     image = axes.imshow(rates, vmin=0.0, vmax=1.0, cmap="RdYlGn")
     axes.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize=8)
@@ -24,7 +24,7 @@ def heat_map(path: Path, names: Sequence[str], rates: FloatMatrix, title: str) -
     for i, j in zip(*np.nonzero(np.isfinite(rates)), strict=True):
         axes.text(j, i, f"{100 * rates[i, j]:.0f}", ha="center", va="center", fontsize=7)
     axes.set_title(title, fontsize=10)
-    figure.colorbar(image, ax=axes, label="share of points")
+    figure.colorbar(image, ax=axes, label="win rate (ties count half)")
     _save(figure, path)
 
 
@@ -45,6 +45,22 @@ def curves(path: Path, groups: Mapping[str, CurveBand], label: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
     axes.legend(fontsize=8, frameon=False, loc="best")
+    _save(figure, path)
+
+
+def learning_curve(path: Path, points: Sequence[tuple[float, float, float, float]], title: str) -> None:
+    """One run: (training seconds, win rate, low, high) of each measurement, with its 95 % interval as a band."""
+    figure, axes = _figure(7.0, 4.0)
+    seconds, rates, lows, highs = zip(*points, strict=True)
+    axes.plot(seconds, rates, marker="o", linewidth=2)
+    axes.fill_between(seconds, lows, highs, alpha=0.2, linewidth=0)
+    axes.axhline(0.5, color="grey", linewidth=0.8, linestyle="--")
+    axes.set_ylim(0.0, 1.0)
+    axes.set_xlabel("training seconds")
+    axes.set_ylabel("win rate, 95 % interval")
+    axes.set_title(title, fontsize=10)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)
     _save(figure, path)
 
 
