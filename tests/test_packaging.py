@@ -57,6 +57,7 @@ def test_the_wheel_holds_the_data(wheel):
             assert path.relative_to(source).as_posix() in names
     assert "pvp_ml/presets/toys/connect4.yml" in names
     assert "pvp_ml/contracts/environments/NhEnv.json" in names
+    assert "pvp_ml/cluster/cluster.yml" in names
     assert not [name for name in names if name.endswith((".nbc", ".nbi", ".pyc"))]
 
 

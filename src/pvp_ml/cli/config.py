@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pvp_ml.cli.options_page import default_text, page
+from pvp_ml.data_files import PACKAGE
 from pvp_ml.games import registry
 from pvp_ml.run.config.presets import list_presets
 from pvp_ml.run.config.schema import config_options, load_config
@@ -76,6 +77,18 @@ def list_(*, as_json: AsJson = False) -> None:
     for info in list_presets(Path.cwd()):
         table.add_row(info.name, info.alias, info.title)
     Console().print(table)
+
+
+@app.command
+def cluster() -> None:
+    """Print the cluster.yml of the package, for `ray up`: pvp-ml config cluster > cluster.yml."""
+    print(cluster_file().read_text(encoding="utf-8"), end="")
+
+
+def cluster_file() -> Path:
+    """In a wheel beside the code, in a checkout at the root."""
+    packaged = PACKAGE / "cluster" / "cluster.yml"
+    return packaged if packaged.is_file() else PACKAGE.parents[1] / "cluster.yml"
 
 
 @app.command

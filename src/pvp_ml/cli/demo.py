@@ -85,7 +85,7 @@ def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0, game: str 
 
 
 def verdict(after: Tally, before: Tally, opponent: str) -> str:
-    """One sentence: is the trained agent better than it was, beyond chance?"""
+    """One sentence on whether training helped, beyond chance."""
     change = f"from {before.score:.0%} to {after.score:.0%} against {opponent}"
     if after.interval[0] > before.interval[1]:
         return f"Verdict: it learned. Its win rate rose {change}."
@@ -130,7 +130,7 @@ def draw_curve(config: Config, taken: list[tuple[float, Bundle]], ends: list[Eva
 
 
 def beginnings(config: Config, untrained: Bundle, trained: Bundle) -> list[Evaluation]:
-    """Two comparisons: the trained policy against its untrained self, and the untrained one against the first opponent."""
+    """The trained policy against its untrained self, and the untrained one against the first opponent."""
     kind, spec, matches = config.env.type, config.env.spec, config.eval.matches
     before = Contestant.of_bundle(BEGINNER, untrained)
     opponent = find_contestant(config.eval.opponents[0], spec, Path.cwd())

@@ -27,7 +27,7 @@ Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 
 
 Preset = Annotated[str, Parameter(alias="--config")]
-Resume = Annotated[str, Parameter(alias=("--load-file", "--custom-ckpt-path"))]
+Resume = Annotated[str, Parameter(alias=("--load-file", "--custom-ckpt-path", "--CUSTOM_CKPT_PATH"))]
 WarmStart = Annotated[str, Parameter(alias="--bootstrap-from-experiment")]
 
 

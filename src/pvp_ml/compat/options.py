@@ -282,6 +282,15 @@ ROCKET_LEAGUE: dict[str, Turn] = {
     "debug-learning": _debug(["learning"]),
     "debug-checkpoints": _debug(["checkpoints"]),
     "debug-turtled-start": _debug(["resets"]),
+    "phase": _only(
+        (),
+        "a run moves through its phases by itself",
+        "start at one with its preset: `pvp-ml config list` shows a preset per phase",
+    ),
+    "start-fresh": _only((False,), "a run of the same name always resumes", "choose another --name to start over"),
+    "custom-ckpt-path": _only(
+        ("", None), "a checkpoint is a choice of one start, not a setting", "give --resume FOLDER"
+    ),
 }
 """The Rocket League learner: constants in its file, written in capitals there."""
 
