@@ -2,18 +2,23 @@
 
 import shutil
 import subprocess
+from functools import cache
+from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
 VERSION = "4.14.0"
+CACHE = Path(__file__).parents[2] / ".test-cache"
 
 
-def axe_script(cache):
+@cache
+def axe_script():
     """The text of axe-core; a machine without npm or network skips the test."""
-    place = cache / f"axe-{VERSION}"
+    place = CACHE / f"axe-{VERSION}"
     script = place / "node_modules/axe-core/axe.min.js"
-    with FileLock(cache / "axe.lock"):
+    CACHE.mkdir(exist_ok=True)
+    with FileLock(CACHE / "axe.lock"):
         if not script.is_file():
             npm = shutil.which("npm")
             if npm is None:
@@ -25,13 +30,10 @@ def axe_script(cache):
     return script.read_text()
 
 
-def serious_findings(page, script, *parts):
-    """[(rule, element), …] that axe calls serious or critical, on the whole page or in these parts of it."""
-    page.evaluate(script)
-    scope = [[part] for part in parts]
-    found = page.evaluate(
-        "async (scope) => (await axe.run(scope.length ? {include: scope} : document)).violations", scope
-    )
+def serious_findings(page):
+    """[(rule, element, why), …] that axe calls serious or critical."""
+    page.evaluate(axe_script())
+    found = page.evaluate("async () => (await axe.run(document, { resultTypes: ['violations'] })).violations")
     return [
         (rule["id"], node["target"][0], node["failureSummary"][:160])
         for rule in found

@@ -1,5 +1,6 @@
 """Models that fit the games, and a server in a thread that tests talk to."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from browsing import launched, window
 from ringside import Ringside, bundle_for
 
 from pvp_ml import data_files
@@ -36,3 +38,24 @@ def fight(corner, tmp_path_factory):
     """NH on a server with the usual limits."""
     with Ringside("nh", corner, tmp_path_factory.mktemp("kept")) as ring:
         yield ring
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with launched() as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser):
+    """A wide window, dark."""
+    with window(browser) as opened:
+        yield opened
+
+
+@pytest.fixture
+def picture(tmp_path):
+    """`picture(page, name)` keeps a screenshot; PVP_ML_SCREENSHOTS=FOLDER says where."""
+    folder = Path(os.environ.get("PVP_ML_SCREENSHOTS") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+    return lambda page, name: page.screenshot(path=folder / f"{name}.png")

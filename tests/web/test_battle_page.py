@@ -1,17 +1,13 @@
 """Pokémon battles in a real browser: played to the end with clicks at three sizes, teams pasted, replays scrubbed."""
 
-from pathlib import Path
-
 import pytest
-from axe import axe_script, serious_findings
+from axe import serious_findings
+from browsing import ON_PHONES, faults_of_layout, speed_up, step_shown, until, window
 from ringside import Ringside
-from test_browser import PATIENCE_MS, browser, page, picture, step_shown, until  # noqa: F401 - fixtures
 
 from pvp_ml.games import registry
 from pvp_ml.games.replay import read_replay
 
-CACHE = Path(__file__).parents[2] / ".test-cache"
-SIZES = {"wide": (1440, 900), "tablet": (768, 1024), "phone": (390, 844)}
 RIVAL = f"model:{registry.find('vgc').presentation.rival}"
 LIT = ".asks button:not(:disabled, .back)"
 
@@ -23,7 +19,7 @@ def stadium(installation, tmp_path_factory):
         yield ring
 
 
-def begin(page, ring, rival="bot:heuristics", seed=5):  # noqa: F811
+def begin(page, ring, rival="bot:heuristics", seed=5):
     page.goto(ring.address)
     page.wait_for_selector("#lobby[open]")
     page.select_option("#seat-1", rival)
@@ -32,7 +28,7 @@ def begin(page, ring, rival="bot:heuristics", seed=5):  # noqa: F811
     page.click("#fight")
 
 
-def preview(page):  # noqa: F811
+def preview(page):
     page.wait_for_selector(".pick[data-row]")
     for row in (2, 0, 5, 3):
         page.click(f".pick[data-row='{row}']")
@@ -41,53 +37,43 @@ def preview(page):  # noqa: F811
     page.wait_for_selector(".attack")
 
 
-def targets_are_large(page):  # noqa: F811
-    """Every control of the board is at least 44 px high and wide and lies within the window."""
-    small = page.evaluate(
-        """() => [...document.querySelectorAll(".asks button")].map((n) => [n.textContent, n.getBoundingClientRect()])
-             .filter(([, r]) => r.height < 44 || r.width < 44 || r.left < 0 || r.right > innerWidth).map(([t]) => t)"""
-    )
-    assert small == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out sideways"
+@pytest.mark.parametrize("size", ON_PHONES)
+def test_a_battle_is_played_to_the_end_with_clicks(browser, stadium, picture, size):
+    with window(browser, size) as page:
+        begin(page, stadium, RIVAL)
+        page.wait_for_selector(".pick[data-row]")
+        assert faults_of_layout(page, size, is_match=True) == []
+        preview(page)
+        kept = set((stadium.arena.config.folder / "replays").glob("vgc-*"))
+        clicks = 0
+        while not page.is_visible("#banner"):
+            lit = page.locator(LIT)
+            if lit.count():
+                if clicks in (0, 5):
+                    assert faults_of_layout(page, size, is_match=True) == []
+                    picture(page, f"vgc-{size}")
+                    assert serious_findings(page) == []
+                lit.nth(clicks % min(4, lit.count())).click()
+                clicks += 1
+            page.wait_for_timeout(30)
+        assert page.inner_text("#banner strong") in ("You win", "You lose", "It's a draw")
+        assert page.locator("#toasts .error").count() == 0
+        new = set((stadium.arena.config.folder / "replays").glob("vgc-*")) - kept
+        actions = read_replay(new.pop()).actions
+        assert len(actions) == step_shown(page), "one action a step"
+        assert actions[0][0][0] > 0, "the four that were clicked"
+        assert page.locator(".story .turn").count() >= 1
 
 
-@pytest.mark.parametrize("size", ["wide", pytest.param("tablet", marks=pytest.mark.nightly), "phone"])
-def test_a_battle_is_played_to_the_end_with_clicks(page, stadium, picture, size):  # noqa: F811
-    page.set_viewport_size(dict(zip(("width", "height"), SIZES[size], strict=True)))
-    begin(page, stadium, RIVAL)
-    page.wait_for_selector(".pick[data-row]")
-    targets_are_large(page)
-    preview(page)
-    kept = sorted((stadium.arena.config.folder / "replays").glob("vgc-*")) if stadium.arena.config.folder else []
-    clicks = 0
-    while not page.is_visible("#banner"):
-        lit = page.locator(LIT)
-        if lit.count():
-            if clicks in (0, 5):
-                targets_are_large(page)
-                picture(page, f"vgc-{size}")
-                assert serious_findings(page, axe_script(CACHE), "#scene", "#panel") == []
-            lit.nth(clicks % min(4, lit.count())).click()
-            clicks += 1
-        page.wait_for_timeout(30)
-    page.wait_for_selector("#banner:not([hidden])")
-    assert page.inner_text("#banner strong") in ("You win", "You lose") and page.locator("#toasts .error").count() == 0
-    new = set((stadium.arena.config.folder / "replays").glob("vgc-*")) - set(kept)
-    actions = read_replay(new.pop()).actions
-    assert len(actions) == step_shown(page) and actions[0][0][0] > 0, (
-        "the four that were clicked, then one action a step"
-    )
-    assert page.locator(".story .turn").count() >= 1
-
-
-def test_a_replay_is_scrubbed_and_shows_both_hands(page, stadium, picture, tmp_path):  # noqa: F811
+@pytest.mark.nightly
+def test_a_replay_is_scrubbed_and_shows_both_hands(page, stadium, picture, tmp_path):
     page.goto(stadium.address)
     page.wait_for_selector("#lobby[open]")
     page.select_option("#seat-0", RIVAL)
     page.select_option("#seat-1", "bot:heuristics")
     page.click("#fight")
     page.wait_for_selector(".story .turn")
-    page.click("#timeline [data-ms='75']")
+    speed_up(page)
     page.wait_for_selector("#banner:not([hidden])")
     with page.expect_download() as download:
         page.click("#keep")
@@ -105,7 +91,7 @@ def test_a_replay_is_scrubbed_and_shows_both_hands(page, stadium, picture, tmp_p
     page.click("#theme")
     page.wait_for_timeout(700)
     picture(page, "vgc-replay")
-    assert serious_findings(page, axe_script(CACHE), "#scene", "#panel") == []
+    assert serious_findings(page) == []
 
 
 PASTE = """Rillaboom @ Miracle Seed
@@ -120,7 +106,12 @@ Adamant Nature
 """
 
 
-def test_teams_are_pasted_and_refused_by_pokemon_and_rule(page, stadium):  # noqa: F811
+PASTED = """(letters) => { const data = new DataTransfer(); data.setData("text", "x".repeat(letters));
+  document.getElementById("paste-0").dispatchEvent(
+    new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true })); }"""
+
+
+def test_teams_are_pasted_and_refused_by_pokemon_and_rule(page, stadium):
     page.goto(stadium.address)
     page.wait_for_selector("#lobby[open]")
     page.select_option("#team-0", "own")
@@ -137,7 +128,10 @@ def test_teams_are_pasted_and_refused_by_pokemon_and_rule(page, stadium):  # noq
 
     refused = tried(PASTE)
     assert "Rillaboom" in refused and "Spore" in refused
-    assert "10,000,000 letters" in tried("x" * 10_000_000)
+    page.evaluate("document.getElementById('paste-0').value = ''")
+    page.evaluate(PASTED, 10_000_000)
+    assert "10,000,000 letters" in report.inner_text(), "a paste that is no team never reaches the page"
+    assert page.input_value("#paste-0") == ""
     assert "no < or >" in tried("<img src=x onerror=alert(1)>\nAbility: x")
     assert "not a team" in tried("hello")
     from pvp_ml.games.vgc.teams import shipped

@@ -1,19 +1,15 @@
-"""The page in a real browser: fights are started, played to the end with clicks and keys, replays are scrubbed.
+"""The match page in a real browser: keys, replays, legality, other games' views, spectators.
 
 Needs chromium and playwright; without them these tests are skipped, or fail if PVP_ML_NEEDS_BROWSER is set.
 PVP_ML_SCREENSHOTS=FOLDER keeps the pictures.
 """
 
-import os
 import random
 import re
-import shutil
-import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import pytest
+from browsing import step_shown, until, until_step, window
 from ringside import Ringside, spec_of
 
 from pvp_ml.errors import UserError
@@ -21,52 +17,6 @@ from pvp_ml.games import registry
 from pvp_ml.games.presentation import PageView, Presentation
 from pvp_ml.games.replay import read_replay
 from pvp_ml.web.orders import Orders
-
-CHROMIUM = os.environ.get("PVP_ML_BROWSER") or next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-PATIENCE_MS = 120_000
-
-
-def no_browser(why):
-    if os.environ.get("PVP_ML_NEEDS_BROWSER"):
-        pytest.fail(f"NO BROWSER TEST: {why}")
-    pytest.skip(f"NO BROWSER TEST: {why}")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    try:
-        from playwright.sync_api import sync_playwright
-    except ModuleNotFoundError:
-        no_browser("playwright is missing (pip install playwright)")
-    if CHROMIUM is None:
-        no_browser("chromium is missing (apt-get install chromium), or name one with PVP_ML_BROWSER")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def page(browser):
-    """A laptop's window; whatever the page complains about fails the test. Waiting for scripts needs a lax policy."""
-    context = browser.new_context(viewport={"width": 1366, "height": 768}, color_scheme="dark", bypass_csp=True)
-    opened = context.new_page()
-    opened.set_default_timeout(PATIENCE_MS)
-    trouble = []
-    opened.on("pageerror", lambda error: trouble.append(str(error)))
-    opened.on("console", lambda message: trouble.append(message.text) if message.type == "error" else None)
-    yield opened
-    context.close()
-    assert trouble == []
-
-
-@pytest.fixture
-def picture(tmp_path):
-    folder = Path(os.environ.get("PVP_ML_SCREENSHOTS") or tmp_path)
-    folder.mkdir(parents=True, exist_ok=True)
-    return lambda page, name: page.screenshot(path=folder / f"{name}.png")
 
 
 def begin(page, ring, second="model:GeneralizedNh", **options):
@@ -79,57 +29,6 @@ def begin(page, ring, second="model:GeneralizedNh", **options):
     until(page, "document.querySelector('#timeline .where').textContent !== ''")
 
 
-def until(page, expression):
-    """Wait for it from outside: inside the page its own security policy forbids to evaluate text."""
-    deadline = time.monotonic() + PATIENCE_MS / 1000
-    while not page.evaluate(f"() => {{ try {{ return {expression} }} catch {{ return false }} }}"):
-        assert time.monotonic() < deadline, expression
-        page.wait_for_timeout(20)
-
-
-def step_shown(page):
-    return int(page.inner_text("#timeline .where").split("/")[0])
-
-
-def click_to_the_end(page, choose):
-    """Press whatever `choose` (a script giving an element or null) picks, until the banner shows."""
-    page.evaluate(
-        """() => { window.clicks = 0; window.clicking = setInterval(() => {
-             if (!document.getElementById("banner").hidden) return clearInterval(window.clicking);
-             const found = (CHOOSE)(); if (found) { found.click(); window.clicks += 1; } }, 40); }""".replace(
-            "CHOOSE", choose
-        )
-    )
-    page.wait_for_selector("#banner:not([hidden])")
-    return page.evaluate("window.clicks")
-
-
-LIT_MOVE = """() => { const lit = [...document.querySelectorAll("#panel .legal:not([aria-pressed=true])")];
-                      return lit[Math.floor(Math.random() * lit.length)] ?? null; }"""
-
-
-def test_a_fight_is_played_to_the_end_with_clicks(page, fight, picture):
-    """Build and fight type are what was chosen; only lit moves are clicked, so the server refuses nothing."""
-    begin(page, fight, builds="MAXED", fight_type="LMS")
-    assert page.inner_text("#cards .seat0 .about").strip() == "MAXED · LMS"
-    page.click("#panel section.attack .move.legal >> nth=0")
-    until(page, "Number(document.querySelector('#timeline .where').textContent.split('/')[0]) > 5")
-    page.click("#play")
-    page.wait_for_selector("#play[aria-label^=Play]")
-    page.evaluate("() => document.querySelector('#panel section.prayer .move.legal:not(.on)').click()")
-    picture(page, "nh-play")
-    page.click("#timeline [data-ms='75']")
-    page.click("#play")
-    clicks = click_to_the_end(page, LIT_MOVE)
-    assert clicks > 2 and page.inner_text("#banner strong") in ("You win", "You lose", "It's a draw")
-    assert page.locator("#toasts .error").count() == 0
-    picture(page, "nh-end")
-    kept = sorted((fight.arena.config.folder / "replays").glob("nh-*"))[-1]
-    actions = read_replay(kept).actions
-    assert len(actions) == step_shown(page) and sum(seats[0] != (-1,) * 12 for seats in actions) > 2
-    assert list((fight.arena.config.folder / "demonstrations").glob("nh-*.zip"))
-
-
 def test_a_replay_is_opened_watched_and_scrubbed(page, fight, picture, tmp_path):
     page.goto(fight.address)
     page.select_option("#seat-0", "model:GeneralizedNh")
@@ -138,7 +37,7 @@ def test_a_replay_is_opened_watched_and_scrubbed(page, fight, picture, tmp_path)
     page.fill("#seed", "7")
     page.click("#fight")
     page.click("#timeline [data-ms='75']")
-    until(page, "Number(document.querySelector('#timeline .where').textContent.split('/')[0]) > 40")
+    until_step(page, 41)
     page.keyboard.press("Space")
     page.wait_for_selector("#play[aria-label^=Play]")
     with page.expect_download() as download:
@@ -176,8 +75,8 @@ def test_the_page_obeys_its_own_policy(browser, board):
     page, trouble = context.new_page(), []
     page.on("console", lambda message: trouble.append(message.text))
     page.goto(board.address)
-    page.click("#fight", timeout=PATIENCE_MS)
-    page.wait_for_selector(".column.legal", timeout=PATIENCE_MS)
+    page.click("#fight", timeout=120_000)
+    page.wait_for_selector(".column.legal", timeout=120_000)
     page.click("#theme")
     context.close()
     assert trouble == []
@@ -249,36 +148,20 @@ def test_the_page_lights_exactly_what_the_server_accepts(page, fight):
     assert lit == wanted and 100 < sum(wanted) < 500
 
 
-def test_connect_four_is_played_to_the_end_with_clicks(page, board, picture):
-    begin(page, board, second="bot:tactician")
-    page.click("#timeline [data-ms='75']")
-    lit = """() => { const lit = [...document.querySelectorAll(".column.legal")];
-                     return lit[Math.floor(Math.random() * lit.length)] ?? null; }"""
-    assert click_to_the_end(page, lit) >= 3
-    assert page.locator("#toasts .error").count() == 0
-    stones = page.locator(".board .disc").count()
-    assert stones == step_shown(page) >= 7
-    assert page.locator(".board .disc.line").count() in (0, 4)
-    page.locator("#scrub").fill("3")
-    until(page, """document.querySelectorAll(".board .disc").length === 3""")
-    page.evaluate("document.getElementById('banner').hidden = true; document.getElementById('scrub').focus()")
-    page.keyboard.press("End")
-    page.wait_for_timeout(600)
-    picture(page, "connect4")
-
-
 def test_dharok_is_on_the_page_too_and_friends_can_look_on(page, browser, corner, tmp_path, picture):
     with Ringside("dharok", corner, tmp_path) as ring:
         begin(page, ring, second="model:Axe")
         page.click("#panel [data-move=whip].legal")
         until(page, "document.querySelector('#cards .seat0 .chip.style').textContent.includes('tentacle')")
+        until_step(page, 4)
+        page.click("#play")  # a fight that waits does not end while a slow machine opens the next window
         room = page.evaluate("JSON.parse(sessionStorage.getItem('own dharok')).room")
-        friend = browser.new_page()
-        friend.goto(f"{ring.address}#watch={room}")
-        until(friend, "document.getElementById('status').textContent.startsWith('You\\'re spectating')")
-        until(page, "document.getElementById('status').textContent.includes('1 watching')")
-        assert friend.locator("#panel button.move").count() == 0 and friend.is_disabled("#timeline [data-ms='75']")
-        friend.close()
+        with window(browser) as friend:
+            friend.goto(f"{ring.address}#watch={room}")
+            until(friend, "document.getElementById('status').textContent.startsWith('You\\'re spectating')")
+            until(page, "document.getElementById('status').textContent.includes('1 watching')")
+            until(friend, "document.querySelector('#timeline .speeds button').disabled")
+            assert friend.locator("#panel button.move").count() == 0
         until(page, "document.querySelectorAll('#timeline polyline').length >= 3")
         picture(page, "dharok")
         steps = step_shown(page)

@@ -2,17 +2,14 @@
 
 import io
 import time
-from pathlib import Path
 
 import pytest
-from axe import axe_script, serious_findings
+from axe import serious_findings
+from browsing import SIZES, faults_of_layout, until, until_step, window
 from ringside import Ringside
-from test_battle_page import SIZES
-from test_browser import CHROMIUM, PATIENCE_MS, no_browser, picture, step_shown, until  # noqa: F401 - fixtures
 
 from pvp_ml.games.rocket_league.actions import rlgym_rows, row_name
 
-CACHE = Path(__file__).parents[2] / ".test-cache"
 TABLE = [row_name(row) for row in rlgym_rows()]
 
 
@@ -20,25 +17,6 @@ TABLE = [row_name(row) for row in rlgym_rows()]
 def stadium(corner, tmp_path_factory):
     with Ringside("rocket_league", corner, tmp_path_factory.mktemp("kept")) as ring:
         yield ring
-
-
-@pytest.fixture
-def page():
-    """A browser that draws in three dimensions without a graphics card; whatever it complains about fails the test."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    if CHROMIUM is None:
-        no_browser("chromium is missing")
-    trouble = []
-    with playwright.sync_playwright() as play:
-        flags = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=flags)
-        opened = browser.new_context(viewport={"width": 1440, "height": 900}, bypass_csp=True).new_page()
-        opened.set_default_timeout(PATIENCE_MS)
-        opened.on("pageerror", lambda error: trouble.append(str(error)))
-        opened.on("console", lambda message: trouble.append(message.text) if message.type == "error" else None)
-        yield opened
-        browser.close()
-    assert trouble == []
 
 
 def begin(page, ring, first, second):
@@ -49,7 +27,7 @@ def begin(page, ring, first, second):
     page.click("#lobby summary")
     page.fill("#seed", "5")
     page.click("#fight")
-    until(page, "Number(document.querySelector('#timeline .where').textContent.split('/')[0]) > 3")
+    until_step(page, 4)
     return next(reversed(ring.arena.rooms.values()))
 
 
@@ -60,7 +38,7 @@ def colours(page):
     return len(shot.getcolors(1 << 24))
 
 
-def test_a_match_is_watched_and_scrubbed(page, stadium, picture):  # noqa: F811
+def test_a_match_is_watched_and_scrubbed(page, stadium, picture):
     begin(page, stadium, "bot:chaser", "bot:kickoff_and_clear")
     assert colours(page) > 500
     assert page.get_attribute("[data-camera=tv]", "aria-checked") == "true"
@@ -68,13 +46,13 @@ def test_a_match_is_watched_and_scrubbed(page, stadium, picture):  # noqa: F811
         page.click(f"[data-camera={camera}]")
         assert page.get_attribute(f"[data-camera={camera}]", "aria-checked") == "true"
     page.click("[data-camera=tv]")
-    until(page, "Number(document.querySelector('#timeline .where').textContent.split('/')[0]) > 30")
+    until_step(page, 31)
     page.locator("#scrub").fill("20")
     until(page, "document.querySelector('#timeline .where').textContent.startsWith('20 / ')")
     page.wait_for_timeout(400)
     assert page.inner_text(".clock") == "4:58" and "4:58 left" in page.get_attribute("canvas.stadium", "aria-label")
     picture(page, "rocket-watch")
-    assert serious_findings(page, axe_script(CACHE), "#scene") == []
+    assert serious_findings(page) == []
 
 
 def driven(page, stadium, seconds):
@@ -97,7 +75,7 @@ def driven(page, stadium, seconds):
     return start, room.match.frame.scene["cars"][0], chosen, played / took
 
 
-def test_a_car_is_driven_with_keys_at_real_speed(page, stadium, picture):  # noqa: F811
+def test_a_car_is_driven_with_keys_at_real_speed(page, stadium, picture):
     start, now, chosen, pace = driven(page, stadium, 5.0)
     assert (
         {"throttle+1 steer+1 yaw+1"} <= chosen
@@ -111,14 +89,26 @@ def test_a_car_is_driven_with_keys_at_real_speed(page, stadium, picture):  # noq
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("size", SIZES)
-def test_a_match_is_driven_for_twenty_seconds(page, stadium, picture, size):  # noqa: F811
-    page.set_viewport_size(dict(zip(("width", "height"), SIZES[size], strict=True)))
-    _, _, chosen, pace = driven(page, stadium, 20.0)
-    assert len(chosen) >= 4 and 2 < pace < 16
-    if size == "phone":
-        assert page.is_visible(".touches") and all(
-            min(box["width"], box["height"]) >= 44
-            for box in (node.bounding_box() for node in page.locator(".touch").all())
-        )
-    picture(page, f"rocket-{size}")
-    assert serious_findings(page, axe_script(CACHE)) == []
+def test_a_match_is_driven_for_twenty_seconds(browser, stadium, picture, size):
+    with window(browser, size) as page:
+        _, _, chosen, pace = driven(page, stadium, 20.0)
+        assert len(chosen) >= 4 and 2 < pace < 16
+        if size == "wide":
+            assert page.locator(".hint").is_hidden(), "whoever drives knows the keys"
+        else:
+            assert page.is_visible(".touches")
+            picture(page, f"rocket-{size}")
+        assert faults_of_layout(page, size, is_match=True) == [] and serious_findings(page) == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("size", SIZES)
+def test_a_match_is_watched_for_twenty_seconds(browser, stadium, size):
+    """It keeps the clock's pace and ends no sooner; the picture moves between steps."""
+    with window(browser, size) as page:
+        room = begin(page, stadium, "bot:chaser", "bot:kickoff_and_clear")
+        began, first = time.monotonic(), room.match.frame.step
+        until_step(page, first + 300)
+        pace = 300 / (time.monotonic() - began)
+        assert 5 < pace < 16 and colours(page) > 500
+        assert faults_of_layout(page, size, is_match=True) == [] and serious_findings(page) == []

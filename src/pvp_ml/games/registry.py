@@ -96,9 +96,9 @@ def find(name: str) -> GameType:
     """The game of that name or alias; an alias is an entry point of its own, so that only one module is imported."""
     entry = _entries().get(name)
     if entry is None:
-        close = difflib.get_close_matches(name, names(), 1)
+        close = difflib.get_close_matches(name[:80], names(), 1)
         hint = f"did you mean '{close[0]}'?" if close else f"known games: {', '.join(names())}"
-        raise UserError(f"there is no game '{name}'", f"{hint} (`pvp-ml game list`)")
+        raise UserError(f"there is no game '{name[:80]}'", f"{hint} (`pvp-ml game list`)")
     try:
         game = entry.load()
     except Exception as error:

@@ -133,7 +133,11 @@ def refitted(bundle: Bundle, spec: GameSpec, seen: Sequence[Stated]) -> Bundle:
 def measured(opponent: str, fit: Stated, test: Stated) -> Calibration:
     """The correction that fits one set, and how good the corrected chance is on the other."""
     slope, offset = maths.fit_scale(fit.logit, fit.points, fit.weight, has_offset=opponent != SELF)
-    slope = max(0.0, slope)
+    return judged(opponent, max(0.0, slope), offset, test)
+
+
+def judged(opponent: str, slope: float, offset: float, test: Stated) -> Calibration:
+    """How good the chance is on these matches with a correction that was made before."""
     chance, weight = maths.sigmoid(slope * test.logit + offset), test.weight
     curve = maths.reliability(chance, test.points, weight)
     share = float(np.sum(weight * test.points) / np.sum(weight))

@@ -13,16 +13,16 @@ from rich.table import Table
 from pvp_ml.cli.model.command import find
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
-from pvp_ml.model.bundle import read_bundle, read_onnx, require_fit, with_calibration, write_bundle
+from pvp_ml.model.bundle import Bundle, read_bundle, read_onnx, require_fit, with_calibration, write_bundle
 from pvp_ml.model.calibration import SELF, Calibration
-from pvp_ml.selfplay.win_chance import FIT_HEAD, FIT_SCALE, MEASURE, Study, measured, refitted
+from pvp_ml.selfplay.win_chance import FIT_HEAD, FIT_SCALE, MEASURE, Progress, Study, judged, measured, refitted
 
 EVERY_S = 5.0
 
 
 def calibrate(
     model: str, *, against: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
-    matches: int = 2000, head: bool = True, seed: int = 0, to: Path | None = None,
+    matches: int = 2000, head: bool = True, check: bool = False, seed: int = 0, to: Path | None = None,
 ) -> int:  # fmt: skip
     """Measure the chance to win that a model states, correct it for each opponent, and keep both in its file.
 
@@ -34,6 +34,7 @@ def calibrate(
         against: opponents: `self`, bots, scripted players; default: itself and every bot of the game
         matches: played against each opponent, once to fit the head, once to correct it, once to measure
         head: fit the win head anew; --no-head only corrects what it says
+        check: change nothing: measure the chance as the file states it now; give a seed that it was not made with
         seed: the same seed gives the same matches
         to: where the result goes; default: the file itself
     """
@@ -47,8 +48,11 @@ def calibrate(
         raise UserError(f"'{model}' has no win head", "train with --network.win-head true")
     if matches < 100:
         raise UserError(f"matches is {matches}", "play at least 100 against each opponent")
-    opponents = against or [SELF, *spec.bots]
     study, progress = Study(kind, settings, matches, seed), _Ticker()
+    if check:
+        _print(_checked(bundle, model, study, against, progress))
+        return 0
+    opponents = against or [SELF, *spec.bots]
     if head:
         bundle = refitted(bundle, spec, [study.play(bundle, name, FIT_HEAD, progress) for name in opponents[:1]])
     found = []
@@ -59,6 +63,19 @@ def calibrate(
     _print(found)
     print(f"model: {to or path}")
     return 0
+
+
+def _checked(
+    bundle: Bundle, model: str, study: Study, against: list[str] | None, progress: Progress
+) -> list[Calibration]:
+    """The stored corrections on new matches, against the opponents that they were made for."""
+    known = {c.opponent: c for c in bundle.metadata.calibration}
+    if missing := [name for name in against or [] if name not in known]:
+        raise UserError(f"'{model}' was never measured against '{missing[0]}'", "run it without --check first")
+    if not known:
+        raise UserError(f"'{model}' was never measured", "run it without --check first")
+    chosen = [known[name] for name in against or known]
+    return [judged(c.opponent, c.slope, c.offset, study.play(bundle, c.opponent, MEASURE, progress)) for c in chosen]
 
 
 def _print(found: list[Calibration]) -> None:

@@ -3,6 +3,7 @@
 import { el } from "/static/dom.js";
 import { capital, health, healthBar, percent, stat, STATUS, token, turns, typeChip } from "./words.js";
 
+const BOOSTERS = { protosynthesis: "Protosynthesis", quarkdrive: "Quark Drive" };
 const chip = (kind, text, title = "") => el("span", { class: `chip ${kind}`, title }, text);
 
 function card(mon, change) {
@@ -106,7 +107,7 @@ export function sentence(text, { human, names = [] }) {
   const name = (number) => names[Number(number) - 1] ?? `Seat ${number}`;
   const [, number, verb, rest] = /^Seat ([12]) (sends out|gets|loses|wins)(.*)$/.exec(text) ?? [];
   if (number) return isMe(number) ? [`You ${{ "sends out": "send out", gets: "get", loses: "lose", wins: "win" }[verb]}${rest}`] : [`${name(number)} ${verb}${rest}`];
-  const pieces = text.split(/ \(seat ([12])\)/);
+  const pieces = text.replace(/\b(protosynthesis|quarkdrive)(atk|def|spa|spd|spe)\b/, (_, name, id) => `${BOOSTERS[name]} raises ${stat(id)}`).split(/ \(seat ([12])\)/);
   const found = [];
   for (let i = 0; i < pieces.length; i += 2) {
     const seat = pieces[i + 1];
