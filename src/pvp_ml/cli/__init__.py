@@ -37,6 +37,10 @@ COMMANDS = {
     "compare": ("pvp_ml.cli.runs.compare:compare", "Learning curves of several runs and seeds, as table and picture."),
     "sweep": ("pvp_ml.cli.sweep:sweep", "Search for good settings with many short runs."),
     "play": ("pvp_ml.cli.play.command:play", "Play a game yourself."),
+    "advise": (
+        "pvp_ml.cli.advise:advise",
+        "What to do in a position: the best choices, their chances, what comes next.",
+    ),
     "ui": ("pvp_ml.cli.ui:ui", "The site in the browser: play, watch, follow runs, look at models."),
     "game": ("pvp_ml.cli.game:app", "List, show and check games."),
     "team": ("pvp_ml.cli.team:app", "Check and show teams for Pokémon battles."),
