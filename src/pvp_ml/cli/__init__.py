@@ -44,6 +44,10 @@ COMMANDS = {
     ),
     "sweep": ("pvp_ml.cli.sweep:sweep", "Search for good settings with many short runs."),
     "play": ("pvp_ml.cli.play.command:play", "Play a game yourself."),
+    "advise": (
+        "pvp_ml.cli.advise:advise",
+        "Get advice on a position: the best choices, the chance to win, what comes next.",
+    ),
     "ui": ("pvp_ml.cli.ui:ui", "Open the site: play, watch, follow runs, browse models."),
     "game": ("pvp_ml.cli.game:app", "List, show and check games."),
     "team": ("pvp_ml.cli.team:app", "Check, show, split and generate Pokémon teams."),

@@ -47,7 +47,8 @@ class EvalQueue:
         """A bot, a scripted player or a model file, by the name that people use for it."""
         found = find_contestant(name, self._spec, self._here, greedy)
         rest = name.partition(":")[2] if name.startswith(("bot:", "player:", "model:")) else name
-        if found.bot or (not name.startswith("model:") and rest in players.names()):
+        is_scheme = registry.scheme_player(name, self._spec.name) is not None
+        if found.bot or is_scheme or (not name.startswith("model:") and rest in players.names()):
             return Side(name)
         path = data_files.find("models", rest, (".zip",), self._here)
         assert path is not None  # find_contestant has read it

@@ -97,6 +97,45 @@ class ServerSeat:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AdviceRequest:
+    """The flags of `pvp-ml advise`.
+
+    Attributes:
+        battle: a recorded battle, finished or not; default: the beginning, with the teams that --team and --foe name
+        team: your own team: a file or the name of a shipped one
+        foe: the other team
+        seat: whom to advise, counted from 1
+        turn: the turn to look at, 0 = before the first; default: the last one that the battle shows
+        model: who thinks; default: the game's strongest shipped model
+        ms: milliseconds to think
+        simulations: think about so many simulated turns instead: the same answer on every machine
+        format: the rules, where the battle does not name them
+        seed: the answer follows from it
+    """
+
+    battle: Path | None = None
+    team: str = ""
+    foe: str = ""
+    seat: int = 1
+    turn: int | None = None
+    model: str = ""
+    ms: int = 1000
+    simulations: int = 0
+    format: str = ""
+    seed: int = 0
+
+
+class Advice(Protocol):
+    """What to do in a position, and why."""
+
+    def text(self) -> str:
+        """For people."""
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SimServerOptions:
     """The flags of `pvp-ml sim-server`.
 
@@ -184,6 +223,7 @@ class Tooling:
     bot_folder: `(model, name, folder, steps, match_s)` writes a model as a bot of the original game that decides every
         so many steps, and gives the names of the files: `pvp-ml model export --rlbot`. `match_s()` finds out how long
         its matches were in training.
+    advise: what to do in a position of a recorded match: `pvp-ml advise`.
     sim_server: the game behind a protocol of other trainers: `pvp-ml sim-server`.
     served_players: scripted players that a server of its models serves beside them, unasked; `eval` knows them too.
     player_schemes: players with settings in their names, by scheme: `SCHEME:REST` is what `(REST, spec)` makes of REST.
@@ -203,6 +243,7 @@ class Tooling:
     import_matches: Callable[[ImportRequest], Imported] | None = None
     play_on_server: Callable[[ServerSeat, Callable[[GameSpec], Player], Tell], None] | None = None
     bot_folder: Callable[[Bundle, str, Path, int, Callable[[], float]], Sequence[str]] | None = None
+    advise: Callable[[AdviceRequest], Advice] | None = None
     sim_server: SimServer | None = None
     served_players: tuple[PlayerType, ...] = ()
     player_schemes: tuple[tuple[str, Callable[[str, GameSpec], Player]], ...] = ()

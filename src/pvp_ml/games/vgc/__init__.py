@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pvp_ml.errors import UserError
 from pvp_ml.games.presentation import Brought, PageView, Presentation, Roster
 from pvp_ml.games.registry import GameType, elsewhere
-from pvp_ml.games.tooling import Finding, Imported, ImportRequest, ServerSeat, Tooling, library
+from pvp_ml.games.tooling import Advice, AdviceRequest, Finding, Imported, ImportRequest, ServerSeat, Tooling, library
 from pvp_ml.games.vgc.config import VgcConfig, make_spec, names_no_file
 
 if TYPE_CHECKING:
@@ -106,6 +106,12 @@ def _play_on_server(seat: ServerSeat, player_of: Callable[[GameSpec], Player], t
     play_on_server(seat, player_of, tell)
 
 
+def _advise(request: AdviceRequest) -> Advice:
+    from pvp_ml.games.vgc.search.advise import advise
+
+    return advise(request)
+
+
 def _search(text: str, spec: GameSpec) -> Player:
     from pvp_ml.games.vgc.search.player import make_search
 
@@ -139,6 +145,7 @@ GAME = GameType(
         import_matches=_import_matches,
         play_on_server=_play_on_server,
         team_commands=_team_commands,
+        advise=_advise,
         player_schemes=(("search", _search),),
     ),
 )

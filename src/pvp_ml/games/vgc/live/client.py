@@ -22,11 +22,12 @@ from typing import Any, Self
 import numpy as np
 
 from pvp_ml.errors import UserError
+from pvp_ml.games.vgc.briefing import Briefing
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
 from pvp_ml.games.vgc.layout import SCRIPTS
 from pvp_ml.games.vgc.node import install
 from pvp_ml.games.vgc.teams import load_teams
-from pvp_ml.players import Player
+from pvp_ml.players import Attending, Player
 
 CLIENT_PYTHON = "PVP_ML_POKE_ENV_PYTHON"
 LOGIN = "https://play.pokemonshowdown.com/action.php?"
@@ -136,11 +137,11 @@ class Viewer(Program):
 
     def __init__(self, config: VgcConfig, installation: install.Installation) -> None:
         super().__init__([str(installation.node), str(SCRIPTS / "live.js")], installation.environment())
-        self._spec, self._format = make_spec(config), config.format
+        self._spec, self.format = make_spec(config), config.format
 
     def look(self, room: str, lines: list[str], request: dict[str, Any]) -> tuple[int, Any, Any]:
         """(seat, obs [D], mask [A]) after these lines, when the server asks this."""
-        answer = self.ask(id=0, room=room, format=self._format, lines=lines, request=request)
+        answer = self.ask(id=0, room=room, format=self.format, lines=lines, request=request)
         obs = np.frombuffer(base64.b64decode(answer["obs"]), np.float32).copy()
         mask = np.zeros(self._spec.mask_size, np.bool_)
         mask[answer["mask"]] = True
@@ -206,7 +207,10 @@ class _Seat:
     def __init__(self, viewer: Viewer, player: Player, rng: np.random.Generator) -> None:
         self._viewer, self._player, self._rng = viewer, player, rng
         self._serials: dict[str, int] = {}
+        self._shown: dict[int, tuple[list[str], dict[str, Any]]] = {}  # serial → all lines so far, what is asked now
         self._count = 0
+        if isinstance(player, Attending):
+            player.attend(self)
 
     def decide(self, news: dict[str, Any]) -> str:
         """The choice, as the server reads it."""
@@ -215,15 +219,24 @@ class _Seat:
             self._serials[room], self._count = self._count, self._count + 1
             self._player.begin(np.array([self._serials[room]], np.int64))
         serial = np.array([self._serials[room]], np.int64)
+        lines = self._shown.get(self._serials[room], ([], {}))[0] + news["lines"]
+        self._shown[self._serials[room]] = lines, news["request"]
         seat, obs, mask = self._viewer.look(room, news["lines"], news["request"])
         key = self._rng.integers(0, 1 << 63, 1, np.int64).astype(np.uint64)
         picks = self._player.decide(serial, np.array([seat], np.int32), obs[None], mask[None], key)
         return self._viewer.spell(room, [int(pick) for pick in picks[0]])
 
+    def briefing(self, serial: int, seat: int, start: int) -> Briefing:
+        """What the server has shown in that room."""
+        lines, request = self._shown[serial]
+        return Briefing(self._viewer.format, lines[start:], request, len(lines))
+
     def leave(self, room: str) -> None:
         """The battle is over."""
         if room in self._serials:
-            self._player.end(np.array([self._serials.pop(room)], np.int64))
+            serial = self._serials.pop(room)
+            self._player.end(np.array([serial], np.int64))
+            self._shown.pop(serial, None)
             self._viewer.forget(room)
 
 

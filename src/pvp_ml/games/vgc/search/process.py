@@ -28,6 +28,8 @@ class Ask(IntEnum):
     LOOK = 1
     SIMULATE = 2
     FORGET = 3
+    POSITION = 4
+    WORDS = 5
 
 
 class SearchLostError(UserError):

@@ -79,6 +79,16 @@ class Thinker:
         ]
         return self._solve(source.room, own, foes, seed)
 
+    def heard(self, room: str) -> None:
+        """The process knows this room from elsewhere; nothing of it has to be read."""
+        self._life = self.process.lives
+        self._read[room] = 0
+
+    @staticmethod
+    def acts(foe: Candidates) -> bool:
+        """Whether these are choices, and not those of a foe that is not asked."""
+        return foe is not _NOTHING
+
     def forget(self, room: str) -> None:
         """The battle is over."""
         if self._read.pop(room, None) is not None and self._life == self.process.lives and self.process.pid:
@@ -86,8 +96,7 @@ class Thinker:
 
     def expected(self, room: str, own: Candidates, foe: Candidates, picks: tuple[int, int], seed: int) -> list[str]:
         """The log of one simulated turn of the first world with these rows of both."""
-        reply = picks[1] if len(foe.prior) and foe is not _NOTHING else -1
-        message = self._order(room, own, [foe], [(0, picks[0], reply, 0)], seed) | {"log": True}
+        message = self._order(room, own, [foe], [(0, picks[0], picks[1], 0)], seed) | {"log": True}
         logs = self.process.ask(Ask.SIMULATE, message, SIMULATE_S).facts["logs"]
         return [str(line) for line in logs[0]] if logs else []
 

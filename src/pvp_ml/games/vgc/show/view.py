@@ -14,9 +14,11 @@ from pvp_ml.errors import UserError
 from pvp_ml.games.vgc.actions import heads
 from pvp_ml.games.vgc.config import VgcConfig
 from pvp_ml.games.vgc.game import BattleLog, VgcGame
+from pvp_ml.games.vgc.search.player import make_search
+from pvp_ml.games.vgc.search.settings import SCHEME
 from pvp_ml.match import IDLE, RESTING, Bot, External, IntArray, MatchPlan, StepBuffers
 from pvp_ml.model.bundle import read_bundle
-from pvp_ml.players import BundlePlayer, Player, make
+from pvp_ml.players import Attending, BundlePlayer, Player, make
 from pvp_ml.players import names as players_known
 from pvp_ml.spec import GameSpec
 
@@ -123,6 +125,9 @@ def watch(config: VgcConfig, first: str, second: str, scenario: str, seed: int) 
     try:
         names = (first or DEFAULT_BOT, second or DEFAULT_BOT)
         players = [None if name in game.spec.bots else _player(name, game.spec) for name in names]
+        for player in players:
+            if isinstance(player, Attending):
+                player.attend(game)
         lineup = tuple(Bot(name) if name in game.spec.bots else External(name) for name in names)
         plan = MatchPlan(1, seed, lineup, scenario or "default")
         game.queue([plan])
@@ -179,7 +184,9 @@ def _decide(players: Sequence[Player | None], out: StepBuffers, rng: np.random.G
 
 
 def _player(name: str, spec: GameSpec) -> Player:
-    """A scripted player, or a model by name or path."""
+    """A scripted player, a search, or a model by name or path."""
+    if name.startswith(f"{SCHEME}:"):
+        return make_search(name.removeprefix(f"{SCHEME}:"), spec)
     if name.removeprefix("player:") in players_known():
         return make(name.removeprefix("player:"), spec)
     path = data_files.find("models", name.removeprefix("model:"), (".zip",), Path.cwd())

@@ -44,14 +44,17 @@ function rerun(lines, sheets, emit) {
   match.begin();
   while (!match.over && match.steps++ < MAX_STEPS) {
     const waiting = [0, 1].filter(seat => match.isActing(seat));
-    if (!waiting.length || waiting.some(seat => !choices[seat].length)) break; // somebody left
+    if (!waiting.length || waiting.some(seat => !choices[seat].length)) { // somebody left, or the log ends here
+      for (const seat of waiting) emit.look(seat, match.tracker, match.request(seat), match.home[seat]);
+      break;
+    }
     const asked = waiting.map(seat => [seat, match.request(seat), choices[seat].shift()]);
     const spelled = asked.map(([seat, request, text]) => {
       legal.writeMask(request, mask);
       const picks = readChoice(request, text, mask);
       if (picks) emit.send(seat, emit.look(seat, match.tracker, request, match.home[seat]), mask, picks);
       counts[picks ? 'decisions' : 'hidden']++;
-      if (!picks) counts.reasons[UNKNOWN] = (counts.reasons[UNTOLD] || 0) + 1;
+      if (!picks) counts.reasons[UNKNOWN] = (counts.reasons[UNKNOWN] || 0) + 1;
       return picks && !request.teamPreview ? legal.spell(request, ...picks) : text; // by index: names fail when locked
     });
     asked.forEach(([seat], i) => match.choose(seat, spelled[i]));

@@ -25,8 +25,9 @@ class Room {
 
   // Takes what the seat was shown since the last time, and what it is asked now.
   hear(lines, request) {
-    if (lines.some(line => line.startsWith('|init|'))) this.tracker = new Tracker(this.dex); // everything is told again
-    this.tracker.read(lines, 0);
+    const again = lines.findLastIndex(line => line.startsWith('|init|'));
+    if (again >= 0) this.tracker = new Tracker(this.dex); // a server that is asked again tells everything from the beginning
+    this.tracker.read(lines, Math.max(again, 0));
     this.request = request;
     this.seat = Number(request.side.id[1]) - 1;
     if (request.teamPreview) this.home = request.side.pokemon;

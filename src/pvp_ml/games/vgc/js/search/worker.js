@@ -1,16 +1,19 @@
 // The search's own process: it is given what one seat was shown, guesses the rest, and simulates turns.
 //
 // Frames as in ../worker.js. In: LOOK {room, format, lines, request, worlds, seed, usage}, SIMULATE {room, own, foes, cells, ms},
-// FORGET {room}. Out: an ANSWER to each: [u32 bytes of JSON, JSON, zeros up to a multiple of 4, float32 observations].
+// FORGET {room}, POSITION {room, format, lines or teams, sheets, seat, turn, team}: the room as a recorded battle left it, WORDS {room, own,
+// foe}: choices as people say them. Out: an ANSWER to each: [u32 bytes of JSON, JSON, zeros up to a multiple of 4, float32 observations].
 'use strict';
 
 console.log = console.error; // stdout belongs to the frames
 
 const speedup = require('../speedup');
 const {writeObservation, size} = require('../observe/encode');
+const {positionOf} = require('./positions');
 const {Room, columns, Declined} = require('./rooms');
+const {wordsOf} = require('./words');
 
-const [LOOK, SIMULATE, FORGET] = [1, 2, 3];
+const [LOOK, SIMULATE, FORGET, POSITION, WORDS] = [1, 2, 3, 4, 5];
 const ANSWER = 1;
 const HEADER = 8;
 const MAX_FRAME = 64 << 20;
@@ -87,10 +90,25 @@ function forget({room}) {
   return [{}, []];
 }
 
+function position(message) {
+  const {tracker, request, home} = positionOf(message);
+  const state = new Room(message.format);
+  Object.assign(state, {tracker, request, home, seat: message.seat});
+  rooms.set(message.room, state);
+  return [{request, turn: tracker.turn}, []];
+}
+
+// Choices of ours, and of the foe in the first world.
+function words({room, own, foe}) {
+  const state = rooms.get(room);
+  const foeView = foe.length ? state.view(state.worlds[0]) : null;
+  return [{own: own.map(picks => wordsOf(state.ownView(), picks)), foe: foe.map(picks => wordsOf(foeView, picks))}, []];
+}
+
 function handle(kind, message) {
   let reply;
   try {
-    reply = {[LOOK]: look, [SIMULATE]: simulate, [FORGET]: forget}[kind](message);
+    reply = {[LOOK]: look, [SIMULATE]: simulate, [FORGET]: forget, [POSITION]: position, [WORDS]: words}[kind](message);
   } catch (error) {
     reply = [{error: String(error && error.stack || error).slice(0, 2000)}, []];
   }

@@ -1,0 +1,142 @@
+"""The search as a player: deterministic, blind to what is hidden, legal, and named like any other."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pvp_ml.errors import UserError
+from pvp_ml.games.play import Table
+from pvp_ml.games.vgc.config import VgcConfig, make_spec
+from pvp_ml.games.vgc.search.player import SearchPlayer, make_search
+from pvp_ml.games.vgc.search.settings import SearchSettings
+from pvp_ml.games.vgc.search.thinker import Thinker
+from pvp_ml.games.vgc.teams import shipped
+from pvp_ml.match import RESTING, Bot, External, MatchPlan, StepBuffers
+from pvp_ml.model.bundle import read_bundle
+from pvp_ml.players import actor_of
+from pvp_ml.selfplay.evaluate import evaluate, find_contestant
+
+FORMAT = "gen9vgc2025regi"
+MODEL = Path(__file__).parents[4] / "src/pvp_ml/models/GeneralistVgc.zip"
+SEED = 11
+
+
+@pytest.fixture(scope="module")
+def bundle():
+    return read_bundle(MODEL)
+
+
+@pytest.fixture
+def think(installation, bundle):
+    """Thinkers that end with the test."""
+    made = []
+
+    def make(**settings):
+        made.append(Thinker(actor_of(bundle), installation, SearchSettings(**settings)))
+        return made[-1]
+
+    yield make
+    for thinker in made:
+        thinker.process.close()
+
+
+class Seat:
+    def __init__(self, game, serial, seat):
+        self.game, self.serial, self.seat, self.room = game, serial, seat, f"{serial}/{seat}"
+
+    def read(self, start):
+        return self.game.briefing(self.serial, self.seat, start)
+
+
+def other_spread(text):
+    """The same team with another nature and other effort values: hidden even with open sheets."""
+    text = re.sub(r"^EVs: .*$", "EVs: 252 HP / 4 Def", text, flags=re.MULTILINE)
+    return re.sub(r"^\w+ Nature$", "Hardy Nature", text, flags=re.MULTILINE)
+
+
+def first_thoughts(build, thinker, foe):
+    """Briefings and thoughts of seat 0 at preview and in turn 1, and the foe's own view of its stats."""
+    game = build(1, teams=(shipped()[FORMAT]["shadow-rider"],), opponent_teams=(foe,), format=FORMAT)
+    game.queue([MatchPlan(0, 5, (External("a"), External("b")))])
+    game.start()
+    out = StepBuffers.allocate(game.spec, 1)
+    seat, found = Seat(game, 0, 0), []
+    for picks in ([1, 46, 46], None):
+        assert game.recv(1, 60.0, out) == 1
+        found.append((seat.read(0), thinker.think(seat, SEED)))
+        if picks:
+            game.send(out.match[:1], np.array([[picks, picks]], np.int32))
+    stats = [entry["stats"] for entry in game.briefing(0, 1, 0).request["side"]["pokemon"]]
+    thinker.forget(seat.room)
+    return found, stats
+
+
+def test_what_is_hidden_changes_no_thought(build, think):
+    """The foe's spread is another; what the seat is shown, and so everything that the search does, is the same."""
+    thinker = think(simulations=8)
+    foe = shipped()[FORMAT]["zacian-screens"]
+    one, true_stats = first_thoughts(build, thinker, foe)
+    two, other_stats = first_thoughts(build, thinker, other_spread(foe))
+    assert true_stats != other_stats
+    for (briefing, thought), (again, same) in zip(one, two, strict=True):
+        shown = [[line for line in b.lines if not line.startswith("|t:|")] for b in (briefing, again)]
+        assert shown[0] == shown[1] and briefing.request == again.request
+        assert thought.simulations == 8 and not thought.declined
+        np.testing.assert_array_equal(thought.payoff, same.payoff)
+        np.testing.assert_array_equal(thought.strategy, same.strategy)
+    assert one[0][1].own.actions[:, 0].min() >= 1  # line-ups at preview
+    assert one[1][1].own.actions[:, 0].max() == 0
+
+
+def test_a_lost_process_is_replaced_and_told_everything_again(build, think):
+    thinker = think(simulations=4)
+    game = build(1, format=FORMAT)
+    game.queue([MatchPlan(0, 5, (External("a"), Bot("heuristics")))])
+    game.start()
+    game.recv(1, 60.0, StepBuffers.allocate(game.spec, 1))
+    seat = Seat(game, 0, 0)
+    first = thinker.think(seat, SEED)
+    thinker.process.close()
+    np.testing.assert_array_equal(thinker.think(seat, SEED).payoff, first.payoff)
+    assert thinker.process.lives == 2
+
+
+def test_a_whole_battle_is_searched_and_legal(build, bundle):
+    game = build(1, format=FORMAT)
+    player = SearchPlayer(bundle, game.spec, SearchSettings(simulations=6, worlds=1))
+    try:
+        table = Table(game, {"search": player})
+        table.queue([MatchPlan(0, 3, (External("search"), Bot("heuristics")))])
+        table.start()
+        while table.out.serial[0] != RESTING:
+            table.decide()
+            table.step()
+        assert game.stats()[0]["rejected"] == 0
+        assert player.thought >= 4 and player.declined == 0
+    finally:
+        player.close()
+
+
+def test_it_is_named_like_any_other_player(installation):
+    spec = make_spec(VgcConfig())
+    contestant = find_contestant("search:GeneralistVgc?simulations=5", spec, Path.cwd())
+    assert contestant.name == "search:GeneralistVgc?simulations=5" and contestant.make is not None
+    with pytest.raises(UserError, match="no model 'Nobody'"):
+        make_search("Nobody", spec)
+    with pytest.raises(UserError, match="cannot play at"):
+        contestant.make(spec).attend(object())
+
+
+@pytest.mark.nightly
+def test_memory_stays_bounded_over_many_searched_battles(build, bundle):
+    game = build(8, format=FORMAT)
+    contestants = [find_contestant(name, game.spec, Path.cwd()) for name in ("search:GeneralistVgc?simulations=8", "max-power")]
+    kept = []
+    made = contestants[0].make
+    object.__setattr__(contestants[0], "make", lambda spec: kept.append(made(spec)) or kept[0])
+    evaluate(game, *contestants, 200)
+    pid = kept[0]._thinker.process.pid
+    resident = int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
+    assert resident < 450_000  # kB
