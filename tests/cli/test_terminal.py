@@ -10,8 +10,8 @@ from pvp_ml.errors import UserError, visible
 from pvp_ml.games.replay import Replay, replay_text
 from pvp_ml.match import Bot, External, MatchPlan
 from pvp_ml.rl.schedule.expression import Expression
-from pvp_ml.run.config.yaml_text import read_yaml
 from pvp_ml.selfplay.league import Entry, League
+from pvp_ml.yaml_text import read_yaml
 
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e"
 

@@ -16,8 +16,8 @@ from pvp_ml.compat.reward_options import FOOD_SWITCH, REWARDS, food_switch, rewa
 from pvp_ml.errors import UserError
 from pvp_ml.run.config.flags import Option
 from pvp_ml.run.config.presets import KeyPath, Layer, nest
-from pvp_ml.run.config.yaml_text import read_yaml
 from pvp_ml.spec import GameSpec
+from pvp_ml.yaml_text import read_yaml
 
 log = logging.getLogger(__name__)
 

@@ -60,7 +60,8 @@ class GameType:
     see alike, over many seeds. `cuts_idle`: it truncates a match in which nothing happens before the step cap is
     reached. Settings of a game that `imports_by_name` can name code to import, so no file may choose them.
     `self_contained(config)`: these settings name nothing outside the game, no server, command, file or folder; only so
-    may a page or a replay file choose them. By default: unless it runs elsewhere.
+    may a page or a replay file choose them. By default: unless it runs elsewhere. `file_settings` take the name of a
+    file and keep what is in it (`{…}`); in a replay's settings they must hold that already.
 
     `presentation` and `tooling` hold what is optional: how people see it, and what it adds to the commands.
     """
@@ -78,6 +79,7 @@ class GameType:
     cuts_idle: bool = False
     imports_by_name: bool = False
     self_contained: Callable[[Any], bool] | None = None
+    file_settings: tuple[str, ...] = ()
     presentation: Presentation = field(default_factory=Presentation)
     tooling: Tooling = field(default_factory=Tooling)
 
@@ -166,6 +168,14 @@ def build_for_people(kind: GameType, config: GameConfig) -> VecGame:
     if not is_self_contained(kind, config):
         raise UserError(f"matches of '{kind.name}' on a server or with files that settings name cannot be shown here")
     return in_step(kind.build(config, 1))
+
+
+def configure_from_file(game: GameType, settings: Mapping[str, Any]) -> GameConfig:
+    """`configure` for settings that a file carries: it may not name another file."""
+    for key in game.file_settings:
+        if str(settings.get(key) or "{").lstrip()[:1] != "{":
+            raise UserError(f"game '{game.name}', setting '{key}' names a file", "a file must hold what it needs")
+    return configure(game, settings)
 
 
 def configure(game: GameType, settings: Mapping[str, Any]) -> GameConfig:

@@ -103,7 +103,7 @@ def play(replay: Replay) -> Iterator[tuple[VecGame, StepBuffers]]:
     kind = registry.find(replay.game)
     if kind.imports_by_name or not kind.reproducible:
         raise ReplayError(f"matches of '{replay.game}' cannot be played again from a file")
-    config = registry.configure(kind, replay.config)
+    config = registry.configure_from_file(kind, replay.config)
     if not registry.is_self_contained(kind, config):  # a file must not name a server, a command or another file
         raise ReplayError(f"matches of '{replay.game}' on a server or with files of its own cannot be played again")
     spec = kind.spec(config)

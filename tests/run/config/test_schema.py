@@ -9,7 +9,7 @@ from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.rl.schedule.schedule import Constant, Linear
 from pvp_ml.run.config.presets import Layer, list_presets
 from pvp_ml.run.config.schema import WELL_KNOWN, config_model, config_options, load_config, read_config
-from pvp_ml.run.config.yaml_text import read_yaml
+from pvp_ml.yaml_text import read_yaml
 
 
 def test_flags_on_top_of_a_preset(tmp_path):

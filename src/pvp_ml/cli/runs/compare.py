@@ -15,8 +15,8 @@ from rich.table import Table
 
 from pvp_ml.data_files import RUNS
 from pvp_ml.errors import UserError
-from pvp_ml.run.config.yaml_text import read_yaml
 from pvp_ml.run.tracking.curves import CurveBand, band, group_name, read_curve
+from pvp_ml.yaml_text import read_yaml
 
 
 def compare(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -15,15 +15,19 @@ from pydantic import Field, field_validator
 from pvp_ml.errors import UserError
 from pvp_ml.games.contract import Contract, parse_contract
 from pvp_ml.games.osrs import state, switches
+from pvp_ml.games.osrs.ladder.rungs import LADDER
 from pvp_ml.games.osrs.plugins import OLD_PLUGINS
 from pvp_ml.games.osrs.remote.config import RemoteFields, is_remote, without_remote
 from pvp_ml.games.osrs.remote.params import reset_fields
 from pvp_ml.games.osrs.signals import DHAROK_FIGURES, FIGURES, PENALTIES, REWARD_FLAGS, REWARDS, SIGNALS
-from pvp_ml.games.presentation import PageView, Presentation
+from pvp_ml.games.presentation import Brought, PageView, Presentation, Roster
 from pvp_ml.games.registry import GameType
 from pvp_ml.games.tooling import ConformResult, Demo, SimServer, SimServerOptions, Tooling
 from pvp_ml.match import IDLE, AsyncVecGame, BoolArray, External, MatchPlan, StepBuffers, VecGame
 from pvp_ml.spec import GameSpec, Scenario
+
+if TYPE_CHECKING:
+    from pvp_ml.games.osrs.accounts.account import Account
 
 Build = Literal["PURE", "ZERKER", "MED", "MAXED", "LMS_PURE", "LMS_ZERKER", "LMS_MED"]
 FightType = Literal["drawn", "of-build", "NORMAL", "LMS", "PVP_ARENA"]
@@ -37,6 +41,7 @@ FIGHT_RULES = {
 }
 GENERAL_BUILDS: tuple[Build, ...] = ("LMS_PURE", "LMS_ZERKER", "LMS_MED", "PURE", "ZERKER", "MED")
 NH_BUILDS: tuple[Build, ...] = ("PURE", "ZERKER", "MED", "MAXED", "LMS_PURE", "LMS_ZERKER", "LMS_MED")
+ACCOUNT_SETTINGS = ("account", "opponent_account", "account_variety")
 MOST_TICKS = 20_000
 """Below this no stack of ammunition or runes can run out, so amounts need not be counted."""
 
@@ -71,6 +76,27 @@ class NhConfig(FightConfig):
     allow_smite: bool = Field(False, description="Smite is legal")
     allow_redemption: bool = Field(False, description="Redemption is legal")
     allow_moving_if_can_attack: bool = Field(False, description="moving is legal while an attack is ready")
+    account: str = Field("", description="account file or shipped account of the side that is trained or measured")
+    opponent_account: str = Field("", description="account of its opponent; empty = the same")
+    account_variety: float = Field(
+        0.0, ge=0.0, le=1.0, description="how far accounts stray from theirs, match by match"
+    )
+
+    @field_validator("account", "opponent_account")
+    @classmethod
+    def _whole_account(cls, name: str) -> str:
+        """A file's name becomes what is in it, so that runs, workers and replays carry the account itself."""
+        from pvp_ml.games.osrs.accounts.read import load
+
+        return load(name, Path.cwd()).text() if name else ""
+
+    @property
+    def accounts(self) -> tuple[Account | None, Account | None]:
+        """Of the side that a match is about and of its opponent; None = by build."""
+        from pvp_ml.games.osrs.accounts.read import parse
+
+        own = parse(self.account, "account") if self.account else None
+        return own, parse(self.opponent_account, "opponent_account") if self.opponent_account else own
 
 
 class DharokConfig(FightConfig):
@@ -123,7 +149,16 @@ def contract(name: str) -> Contract:
 
 def _settings(config: FightConfig) -> Parameters:
     flat = ((key, ",".join(value) if isinstance(value, tuple) else value) for key, value in config)
-    return without_remote(tuple(flat), config)
+    kept = tuple((key, value) for key, value in flat if key not in ACCOUNT_SETTINGS)
+    return (*without_remote(kept, config), *_account_settings(config))
+
+
+def _account_settings(config: FightConfig) -> Parameters:
+    """Who wears what, by digest; nothing without accounts, so that games without them keep their digest."""
+    if not isinstance(config, NhConfig) or not (config.account or config.opponent_account):
+        return ()
+    own, other = (account.digest if account is not None else "" for account in config.accounts)
+    return (("account", own), ("opponent_account", other), ("account_variety", config.account_variety))
 
 
 def _scenarios(all_: tuple[Scenario, ...], config: FightConfig) -> tuple[Scenario, ...]:
@@ -181,6 +216,8 @@ def _build_remote(spec: GameSpec, config: FightConfig, agent_type: str, matches:
             f"game '{spec.name}': switches and terrain cannot be sent to an external server",
             "give them to `pvp-ml sim-server`",
         )
+    if _account_settings(config):
+        raise UserError(f"game '{spec.name}': accounts cannot be sent to an external server", "name its builds instead")
     from pvp_ml.games.osrs.remote.game import RemoteGame
 
     settings = config.model_dump()
@@ -230,6 +267,24 @@ def sketch(view: dict[str, Any], seat: int) -> str:
     return draw(view, seat)
 
 
+def _judge_account(config: NhConfig, scenario: str, text: str) -> Brought:
+    from pvp_ml.games.osrs.show.roster import check
+
+    return check(config, scenario, text)
+
+
+def _outfit(config: NhConfig, scenario: str, brings: Sequence[str]) -> tuple[NhConfig, str]:
+    from pvp_ml.games.osrs.show.roster import outfit
+
+    return outfit(config, scenario, brings)
+
+
+def _shipped_accounts(config: NhConfig) -> tuple[str, ...]:
+    from pvp_ml.games.osrs.show.roster import names
+
+    return names(config)
+
+
 PAGE = PageView(Path(__file__).parent / "show" / "page", styles=("fight.css",), poster="poster.svg")
 AXE_PAGE = replace(PAGE, poster="poster-axe.svg")
 
@@ -272,6 +327,7 @@ NH = GameType(
     status="thoroughly tested",
     symmetric=True,
     runs_elsewhere=is_remote,
+    file_settings=("account", "opponent_account"),
     presentation=Presentation(
         narrate=narrate,
         sketch=sketch,
@@ -279,6 +335,8 @@ NH = GameType(
         person_mask=person_mask,
         page=PAGE,
         figures=FIGURES,
+        ladder=LADDER,
+        roster=Roster(_shipped_accounts, _judge_account, _outfit),
         rival="GeneralizedNh",
     ),
     tooling=Tooling(

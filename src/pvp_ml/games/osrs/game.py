@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from pvp_ml.games.legal import check_actions
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs import switches
 from pvp_ml.games.osrs.fights import FIGHT_RULES, FightConfig, NhConfig
+from pvp_ml.games.osrs.items import BUILD_FIGHT_TYPE
 from pvp_ml.games.osrs.kernels import batch as batch_kernels
 from pvp_ml.games.osrs.kernels import reset as reset_kernels
 from pvp_ml.games.osrs.kernels import tick as tick_kernels
@@ -23,6 +24,9 @@ from pvp_ml.games.osrs.ranges import check_state
 from pvp_ml.games.osrs.show import view
 from pvp_ml.match import LOSS, RESTING, TIE, WIN, Bot, IntArray, MatchPlan, StepBuffers
 from pvp_ml.spec import GameSpec
+
+if TYPE_CHECKING:
+    from pvp_ml.games.osrs.accounts.wardrobe import Wardrobe
 
 MAGIC = b"pvp-ml osrs snapshot 1\n"
 BOT_CODES = {"nh-bot": S.BOT_NH, "dharok-bot": S.BOT_DHAROK}
@@ -38,6 +42,8 @@ class _Queued(NamedTuple):
     scenario: int
     bot_0: int
     bot_1: int
+    outfit_0: int = -1
+    outfit_1: int = -1
 
 
 class OsrsGame:
@@ -58,6 +64,7 @@ class OsrsGame:
         self._scenarios = np.zeros(matches, np.int64)
         self._outcomes = np.zeros(matches, np.int32)
         self._queue: deque[_Queued] = deque()
+        self._wardrobe = wardrobe_of(config)
         self._templates = np.stack([template(config, dict(s.parameters), self.dharok) for s in spec.scenarios])
         self._hidden = np.array([i for i, f in enumerate(spec.features) if f.partial], np.int64)
         self._sizes = np.array(spec.head_sizes, np.int32)
@@ -80,7 +87,8 @@ class OsrsGame:
                 )
             bots.append(BOT_CODES[occupant.name] if isinstance(occupant, Bot) else S.BOT_NONE)
         scenario = self.spec.scenarios.index(self.spec.scenario(plan.scenario))
-        return _Queued(plan.serial, plan.seed, scenario, *bots)
+        outfits = self._wardrobe.choose(plan.seed, plan.home) if self._wardrobe is not None else ()
+        return _Queued(plan.serial, plan.seed, scenario, *bots, *outfits)
 
     def start(self, out: StepBuffers) -> None:
         """Give each row a plan and write its first observation."""
@@ -161,6 +169,8 @@ class OsrsGame:
             np.array([keys_of(plan.seed) for plan in plans], np.int32),
             np.array([(plan.bot_0, plan.bot_1) for plan in plans], np.int32),
         )
+        if self._wardrobe is not None:
+            self._wardrobe.dress(self.fighters, free, [(plan.outfit_0, plan.outfit_1) for plan in plans])
 
     def _show(self, rows: npt.NDArray[np.int64], out: StepBuffers) -> None:
         """Write the first sight of matches that have just begun, and zeros for rows that rest."""
@@ -187,9 +197,14 @@ class OsrsGame:
             "columns": [S.FIGHTER_SIZE, S.MATCH_SIZE],
             "serials": self.serials.tolist(),
             "scenarios": self._scenarios.tolist(),
-            "queue": [list(plan) for plan in self._queue],
+            "queue": [list(plan[: self._plan_size]) for plan in self._queue],
         }
         return b"".join([MAGIC, json.dumps(head).encode(), b"\n", *(array.tobytes() for array in self._arrays())])
+
+    @property
+    def _plan_size(self) -> int:
+        """Fields of a queued plan in a snapshot; outfits are there only where there are accounts."""
+        return len(_Queued._fields) if self._wardrobe is not None else len(_Queued._fields) - 2
 
     def _arrays(self) -> tuple[npt.NDArray[Any], ...]:
         return self.fighters, self.state, self.drained
@@ -224,10 +239,12 @@ class OsrsGame:
         self._queue = deque(queue)
 
     def _queued(self, fields: Any) -> _Queued:
-        if not isinstance(fields, list) or len(fields) != 5:
+        if not isinstance(fields, list) or len(fields) != self._plan_size:
             raise UserError("the snapshot's queue holds something that is no plan")
         last = max(BOT_CODES.values())
-        limits = ((0, 1 << 62), (0, (1 << 64) - 1), (0, len(self.spec.scenarios) - 1), (0, last), (0, last))
+        limits = [(0, 1 << 62), (0, (1 << 64) - 1), (0, len(self.spec.scenarios) - 1), (0, last), (0, last)]
+        if self._wardrobe is not None:
+            limits += [(-1, self._wardrobe.size - 1)] * 2
         for number, (least, most) in zip(fields, limits, strict=True):
             _whole_numbers([number], "queue", 1, least, most)
         return _Queued(*fields)
@@ -245,6 +262,15 @@ class OsrsGame:
 
     def close(self) -> None:
         """Nothing outside the process to free."""
+
+
+def wardrobe_of(config: FightConfig) -> Wardrobe | None:
+    """What the accounts of these settings wear; None where builds decide."""
+    if not isinstance(config, NhConfig) or not (config.account or config.opponent_account):
+        return None
+    from pvp_ml.games.osrs.accounts.wardrobe import Wardrobe
+
+    return Wardrobe(*config.accounts, config.account_variety)
 
 
 def template(config: FightConfig, overrides: dict[str, Any], dharok: bool) -> IntArray:
@@ -267,6 +293,12 @@ def template(config: FightConfig, overrides: dict[str, Any], dharok: bool) -> In
         row[S.BUILD_OPTIONS] |= 1 << S.BUILDS.index(build)
     row[S.RANDOM_GEAR] = settings["randomize_gear"]
     row[S.FIGHT_RULE] = FIGHT_RULES[settings["fight_type"]]
+    own, _ = config.accounts
+    if own is not None:  # no build is drawn
+        counts_as = S.BUILDS.index(own.build)
+        row[S.BUILD_OPTIONS] = 1 << counts_as
+        if settings["fight_type"] == "of-build" and FIGHT_RULES[own.fight_type] != BUILD_FIGHT_TYPE[counts_as]:
+            row[S.FIGHT_RULE] = FIGHT_RULES[own.fight_type]
     row[S.PRAYER_GATE] = settings["only_switch_prayer_when_about_to_attack"]
     row[S.GEAR_GATE] = settings["only_switch_gear_when_attack_soon"]
     row[S.ALLOW_SMITE] = settings["allow_smite"]

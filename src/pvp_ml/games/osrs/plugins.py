@@ -16,7 +16,7 @@ from pvp_ml.spec import GameSpec
 WANT, PREFER, NOTHING = 10.0, 2.0, 1.0
 
 
-class _Plugin:
+class Plugin:
     """Looks features and choices up by name; a game without them is refused when the player is made."""
 
     def __init__(self, spec: GameSpec) -> None:
@@ -57,7 +57,7 @@ class _Plugin:
         scores[when, self._column[choice]] += by
 
 
-class _OpenPlugin(_Plugin):
+class _OpenPlugin(Plugin):
     """Plays as the original's plugins do: to them every choice is open, and what cannot be done has no effect.
 
     The original hands its plugins no usable mask, so they attack in every tick and reach for food that is not
@@ -70,7 +70,7 @@ class _OpenPlugin(_Plugin):
         return super().decide(serials, seats, obs, np.ones_like(mask), keys)
 
 
-class Noop(_Plugin):
+class Noop(Plugin):
     """Never acts: choice 0 of every head, legal or not."""
 
     def decide(self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray,
@@ -88,7 +88,7 @@ class StayAlive(_OpenPlugin):
         self._want(scores, self._see(obs, "player_health_percent") < 0.6, "eat_primary_food")
 
 
-class NhPluginLegal(_Plugin):
+class NhPluginLegal(Plugin):
     """Eats, drinks, prays against the opponent's weapon and attacks past its prayer."""
 
     def wish(self, obs: FloatArray, mask: BoolArray, keys: KeyArray, scores: FloatArray) -> None:

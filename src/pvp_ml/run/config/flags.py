@@ -16,7 +16,7 @@ from pvp_ml.rl.schedule.expression import Expression
 from pvp_ml.rl.schedule.schedule import Schedule
 from pvp_ml.run.config.presets import KeyPath, Layer, nest
 from pvp_ml.run.config.validate import section_of
-from pvp_ml.run.config.yaml_text import YamlError, read_yaml
+from pvp_ml.yaml_text import YamlError, read_yaml
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 // A fight on the page: tiles, cards and panel together.
 
 import { $ } from "/static/dom.js";
+import { accountChooser } from "./accounts.js";
 import { Cards } from "./cards.js";
 import { MOVES } from "./moves.js";
 import { Panel } from "./panel.js";
@@ -9,6 +10,8 @@ import { Stage } from "./stage.js";
 import { summary } from "./summary.js";
 
 export default class OsrsView {
+  static lobby = accountChooser;
+
   constructor(game, log, wishes, press) {
     this.log = log;
     this.moves = MOVES[game] ?? [];
