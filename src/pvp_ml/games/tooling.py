@@ -184,6 +184,7 @@ class Tooling:
     bot_folder: `(model, name, folder, steps, match_s)` writes a model as a bot of the original game that decides every
         so many steps, and gives the names of the files: `pvp-ml model export --rlbot`. `match_s()` finds out how long
         its matches were in training.
+    external: `(game, command)` starts a program that plays in this game: `pvp-ml eval --against external:COMMAND`.
     sim_server: the game behind a protocol of other trainers: `pvp-ml sim-server`.
     served_players: scripted players that a server of its models serves beside them, unasked; `eval` knows them too.
     reward_flags: (flag, reward term): names under which people know the weight of a term.
@@ -202,6 +203,7 @@ class Tooling:
     import_matches: Callable[[ImportRequest], Imported] | None = None
     play_on_server: Callable[[ServerSeat, Callable[[GameSpec], Player], Tell], None] | None = None
     bot_folder: Callable[[Bundle, str, Path, int, Callable[[], float]], Sequence[str]] | None = None
+    external: Callable[[Any, Sequence[str]], Player] | None = None
     sim_server: SimServer | None = None
     served_players: tuple[PlayerType, ...] = ()
     reward_flags: tuple[tuple[str, str], ...] = ()
