@@ -79,9 +79,7 @@ def test_a_run_with_a_coach_begins_with_the_pupil_and_keeps_it_as_teacher(tmp_pa
     monkeypatch.chdir(tmp_path)
     config = load_config("rocket_league/ball-touching", [*COACHED, "--name", "taught"], tmp_path)
     lessons = []
-    monkeypatch.setattr(
-        coached_start, "coach", lambda *given: lessons.append(given[2]) or coach(*given), raising=True
-    )
+    monkeypatch.setattr(coached_start, "coach", lambda *given: lessons.append(given[2]) or coach(*given), raising=True)
     with open_run(config, Console()) as run:
         pupil = read_bundle(run.store.path / "coached.zip")
         now = run.learning.trainees[MAIN].policy.tensors()
@@ -90,7 +88,9 @@ def test_a_run_with_a_coach_begins_with_the_pupil_and_keeps_it_as_teacher(tmp_pa
         train(run)
         assert run.tracker.last["ppo/kl_teacher"] > 0.0  # it has moved away from the pupil
     assert [options.rounds for options in lessons] == [3]
-    longer = load_config("rocket_league/ball-touching", [*COACHED, "--name", "taught", "--total-timesteps", "768"], tmp_path)
+    longer = load_config(
+        "rocket_league/ball-touching", [*COACHED, "--name", "taught", "--total-timesteps", "768"], tmp_path
+    )
     with open_run(longer, Console()) as run:
         assert run.progress.steps == 512 and run.config.ppo.teacher.model.endswith("coached.zip")
     assert len(lessons) == 1  # a resumed run is not taught again

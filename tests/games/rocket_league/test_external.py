@@ -100,7 +100,9 @@ def test_what_a_program_answers_is_not_trusted(which):
     code, error = BAD[which]
     game, out = begun(Bot("idle"))
     with pytest.raises(UserError, match=error):
-        driver = ExternalDriver(game, [sys.executable, "-c", f"input(); {code}"], answer_s=0.2 if which == "silence" else 30)
+        driver = ExternalDriver(
+            game, [sys.executable, "-c", f"input(); {code}"], answer_s=0.2 if which == "silence" else 30
+        )
         driver.decide(np.array([7]), np.array([0], np.int32), out.obs[:1, 0], out.mask[:1, 0], np.zeros(1, np.uint64))
     game.close()
 

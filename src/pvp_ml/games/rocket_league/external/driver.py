@@ -76,9 +76,13 @@ class ExternalDriver:
         try:
             values = np.array(answer["controls"], np.float32).reshape(count, 8)
         except (KeyError, ValueError, TypeError, OverflowError):
-            raise self._error(f"answered no {count} × 8 controls", 'it answers {"controls": [[…8 numbers…], …]}') from None
+            raise self._error(
+                f"answered no {count} × 8 controls", 'it answers {"controls": [[…8 numbers…], …]}'
+            ) from None
         if not (np.abs(values) <= 1.0).all():  # false for what is not a number, too
-            raise self._error("answered a control outside −1…1", "throttle, steer, pitch, yaw, roll, then buttons 0 or 1")
+            raise self._error(
+                "answered a control outside −1…1", "throttle, steer, pitch, yaw, roll, then buttons 0 or 1"
+            )
         return values
 
     def _ask(self, question: dict[str, Any], seconds: float) -> dict[str, Any]:
