@@ -97,5 +97,5 @@ def test_a_run_with_a_coach_begins_with_the_pupil_and_keeps_it_as_teacher(tmp_pa
 
 
 def test_a_preset_cannot_name_a_coach_that_the_game_lacks(tmp_path):
-    with pytest.raises(UserError, match="coach.bot: game 'rocket_league' has no 'nobody'"):
+    with pytest.raises(UserError, match=r"coach\.bot: game 'rocket_league' has no 'nobody'"):
         load_config("rocket_league/ball-touching", ["--coach.bot", "nobody"], tmp_path)

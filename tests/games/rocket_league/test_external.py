@@ -121,7 +121,8 @@ def test_eval_seats_a_program_and_refuses_what_cannot(tmp_path, monkeypatch, cap
     (tmp_path / "straight.py").write_text(
         "import json, sys\nsys.stdin.readline(); print('{\"ready\": true}', flush=True)\n"
         "for line in sys.stdin:\n"
-        "    print(json.dumps({'controls': [[1, 0, 0, 0, 0, 0, 0, 0] for _ in json.loads(line)['turns']]}), flush=True)\n"
+        "    turns = json.loads(line)['turns']\n"
+        "    print(json.dumps({'controls': [[1, 0, 0, 0, 0, 0, 0, 0]] * len(turns)}), flush=True)\n"
     )
     words = ["eval", "--model", "own.zip", "--matches", "2", "--meshes", "generated", "--timeout-s", "2", "--json"]
     assert run([*words, "--against", f"external:{sys.executable} straight.py"]) == 0
