@@ -1,6 +1,7 @@
 """The worked example of an external player: one of our own models as a program of its own.
 
-    pvp-ml eval --model RocketRookie --against 'external:python -m pvp_ml.games.rocket_league.external.own_model RocketRookie'
+    pvp-ml eval --model RocketRookie --against \
+        'external:python -m pvp_ml.games.rocket_league.external.own_model RocketRookie'
 
 A bot with its own weights replaces `Spectator.see` by its observation builder and `Spectator.controls` by its action
 parser; the loop stays. It need not have pvp-ml installed: a turn is plain JSON.
