@@ -30,10 +30,10 @@ PLAYED = "Seats swapped, seeds paired, `python benchmarks/ship_model.py`."
 HEADER = "| {} | matches | won | tied | lost | score | 95 % interval |\n|---|--:|--:|--:|--:|--:|---|"
 COUNTS = ("matches", "wins", "ties", "losses", "voids", "score", "low", "high")
 LIMITS = {
-    "nh": "It has only ever fought simulated opponents, at the tick, without lag. It knows one opponent at a time, seven "
-    "builds and\nthe items of the game's description, nothing else.",
-    "vgc": "It has only ever met simulated opponents. It knows the Pokémon, moves and items of its layout; later ones are "
-    "strangers\nto it.",
+    "nh": "It has only ever fought simulated opponents, at the tick, without lag. It knows one opponent at a time, "
+    "seven builds and\nthe items of the game's description, nothing else.",
+    "vgc": "It has only ever met simulated opponents. It knows the Pokémon, moves and items of its layout; later ones "
+    "are strangers\nto it.",
     "rocket_league": "It has only ever met simulated cars, at 15 decisions a second, in matches of one against one.",
 }
 
