@@ -62,8 +62,8 @@ def command(name: str) -> str:
 
     app = build(name)
     parts = [f"# pvp-ml {name}\n\n{COMMANDS[name][1]}\n\n```text\n{_help(app, name)}\n```\n"]
-    for sub in (sub for sub in app[name] if not sub.startswith("-")):
-        parts.append(f"## pvp-ml {name} {sub}\n\n```text\n{_help(app, name, sub)}\n```\n")
+    subs = (sub for sub in app[name] if not sub.startswith("-"))
+    parts.extend(f"## pvp-ml {name} {sub}\n\n```text\n{_help(app, name, sub)}\n```\n" for sub in subs)
     return "\n".join(parts)
 
 

@@ -76,7 +76,7 @@ def test_a_phase_is_a_preset(name, preset):
 
 def test_without_a_reward_it_is_the_curriculum(tmp_path):
     layer = load_preset(write(tmp_path, "algorithm: ppo\nseed: 1\nn_envs: 4\n"), tmp_path)
-    assert [phase["name"] for phase in layer.data["phases"]][:2] == ["BallTouching", "BronzeSkills1"]
+    assert [phase["name"] for phase in layer.data["phases"]][:2] == ["BronzeSkills1", "SilverSkills1"]
     assert layer.data["env"]["matches"] == 4
     assert layer.source(("env", "matches")) == "training.yaml"
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from pvp_ml.errors import UserError
-from pvp_ml.run.coaching import CoachConfig, Notebook, coach
+from pvp_ml.run.coaching import CoachConfig, Notebook, coach, shown_in
 from pvp_ml.run.config.schema import load_config
 
 pytest.importorskip("RocketSim")
@@ -54,3 +54,48 @@ def test_a_notebook_keeps_the_newest():
         rows = np.arange(start, start + 3, dtype=np.float32)[:, None]
         book.write(rows, np.ones((3, 1), bool), rows.astype(np.int32))
     assert len(book) == 4 and sorted(book.obs[:, 0].tolist()) == [2.0, 3.0, 4.0, 5.0] and book.count == 6
+
+
+def test_the_coach_plays_all_matches_at_first_and_a_share_after_a_third():
+    assert [round(shown_in(p, 0.1), 6) for p in (0.0, 1 / 6, 1 / 3, 0.9)] == [1.0, 0.55, 0.1, 0.1]
+    assert shown_in(0.0, 0.0) == 1.0 and shown_in(1 / 3, 0.0) == pytest.approx(0.0)
+
+
+COACHED = [*FLAGS, "--env.matches", "8", "--ppo.n-steps", "32", "--ppo.batch-size", "128", "--coach.bot", "chaser",
+           "--coach.rounds", "3", "--coach.rows", "256", "--coach.batch-size", "64", "--run.shards", "1",
+           "--total-timesteps", "512", "--eval.every", "0", "--eval.matches", "1", "--tracking.view", "off",
+           "--tracking.tensorboard", "false", "--ppo.teacher.weight", "0.5"]  # fmt: skip
+
+
+def test_a_run_with_a_coach_begins_with_the_pupil_and_keeps_it_as_teacher(tmp_path, monkeypatch):
+    from rich.console import Console
+
+    from pvp_ml.match import MAIN
+    from pvp_ml.model.bundle import read_bundle
+    from pvp_ml.run import coached_start
+    from pvp_ml.run.session import open_run
+    from pvp_ml.run.trainer import train
+
+    monkeypatch.chdir(tmp_path)
+    config = load_config("rocket_league/ball-touching", [*COACHED, "--name", "taught"], tmp_path)
+    lessons = []
+    monkeypatch.setattr(coached_start, "coach", lambda *given: lessons.append(given[2]) or coach(*given), raising=True)
+    with open_run(config, Console()) as run:
+        pupil = read_bundle(run.store.path / "coached.zip")
+        now = run.learning.trainees[MAIN].policy.tensors()
+        actor = [name for name in now if name.startswith("actor")]
+        assert actor and all(np.array_equal(now[name], pupil.tensors[name]) for name in actor)
+        train(run)
+        assert run.tracker.last["ppo/kl_teacher"] > 0.0  # it has moved away from the pupil
+    assert [options.rounds for options in lessons] == [3]
+    longer = load_config(
+        "rocket_league/ball-touching", [*COACHED, "--name", "taught", "--total-timesteps", "768"], tmp_path
+    )
+    with open_run(longer, Console()) as run:
+        assert run.progress.steps == 512 and run.config.ppo.teacher.model.endswith("coached.zip")
+    assert len(lessons) == 1  # a resumed run is not taught again
+
+
+def test_a_preset_cannot_name_a_coach_that_the_game_lacks(tmp_path):
+    with pytest.raises(UserError, match=r"coach\.bot: game 'rocket_league' has no 'nobody'"):
+        load_config("rocket_league/ball-touching", ["--coach.bot", "nobody"], tmp_path)

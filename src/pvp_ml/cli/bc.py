@@ -176,7 +176,8 @@ def coach(*flags: Flags, bot: str, out: Path, preset: str = "", rounds: int = 20
           against: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None) -> None:  # fmt: skip
     """Let a bot of the game teach a new policy while it plays: it learns what the bot would have done where it got to.
 
-    Ctrl-C ends it and keeps what was learned. Go on with `pvp-ml train --bc-model MODEL`.
+    Ctrl-C ends it and keeps what was learned. Go on with `pvp-ml train --bc-model MODEL`. A run whose preset has a
+    `coach` section does all of this by itself; the section's other options are flags here too (--coach.passes 2).
 
     Args:
         bot: the coach, a bot of the game
@@ -189,7 +190,7 @@ def coach(*flags: Flags, bot: str, out: Path, preset: str = "", rounds: int = 20
     import torch
 
     from pvp_ml.rl.policy.policy import Policy
-    from pvp_ml.run.coaching import CoachConfig, Round
+    from pvp_ml.run.coaching import Round
     from pvp_ml.run.coaching import coach as teach
     from pvp_ml.run.teachers import clone_bundle
 
@@ -197,7 +198,8 @@ def coach(*flags: Flags, bot: str, out: Path, preset: str = "", rounds: int = 20
     spec, seed = config.env.spec, config.run.seed
     policy = Policy(config.network, spec.interface)
     policy.initialise(torch.Generator().manual_seed(seed))
-    options = CoachConfig(bot=bot, opponents=tuple(against or [bot]), rounds=rounds, rows=rows)
+    given = {"bot": bot, "opponents": tuple(against or [bot]), "rounds": rounds, "rows": rows}
+    options = config.coach.model_copy(update=given)
     console = Console()
 
     def tell(done: Round) -> None:

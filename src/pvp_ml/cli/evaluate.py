@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ from pvp_ml.selfplay.tournament import reference_rating
 from pvp_ml.serve.remote_player import PREFIX, RemotePlayer
 from pvp_ml.spec import GameSpec
 
+EXTERNAL = "external:"
 Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 
 
@@ -70,8 +72,8 @@ def evaluate(
 
     Args:
         model: a model file, a run's `experiments/NAME/model.zip`, or the name of a scripted player or bot
-        against: opponents: bots of the game, scripted players, model files, servers (tcp://HOST:PORT/MODEL); default:
-            random and every bot of the game
+        against: opponents: bots of the game, scripted players, model files, servers (tcp://HOST:PORT/MODEL), programs
+            (external:COMMAND, where the game can seat one); default: random and every bot of the game
         game: the game, where the model does not say it
         matches: matches per opponent
         scenario: scenarios to play in turn, or `all`; default: the game's first
@@ -107,12 +109,24 @@ def evaluate(
 
 def contestant(name: str, kind: GameType, spec: GameSpec, greedy: bool) -> Contestant:
     """Whoever the name means; an address means a player behind a server."""
+    if name.startswith(EXTERNAL):
+        return external(name, kind)
     if name.startswith(PREFIX):
         return Contestant(name, make=lambda asked: RemotePlayer(name, asked, greedy))
     for player in kind.tooling.served_players:
         if name == player.name:
             return Contestant(name, make=player.make)
     return find_contestant(name, spec, Path.cwd(), greedy)
+
+
+def external(name: str, kind: GameType) -> Contestant:
+    """`external:COMMAND`: a program that the game seats. The command line is the only place that may name one."""
+    start, words = kind.tooling.external, shlex.split(name.removeprefix(EXTERNAL))
+    if start is None:
+        raise UserError(f"'{kind.name}' cannot seat a program", "serve a model and give its address, tcp://HOST:PORT")
+    if not words:
+        raise UserError(f"'{name}' names no program", f"write --against '{EXTERNAL}python my_bot.py'")
+    return Contestant(EXTERNAL + Path(words[-1]).name, sit=lambda game: start(game, words))
 
 
 def game_of(model: str, working_directory: Path) -> str:

@@ -224,6 +224,7 @@ class Tooling:
         so many steps, and gives the names of the files: `pvp-ml model export --rlbot`. `match_s()` finds out how long
         its matches were in training.
     advise: what to do in a position of a recorded match: `pvp-ml advise`.
+    external: `(game, command)` starts a program that plays in this game: `pvp-ml eval --against external:COMMAND`.
     sim_server: the game behind a protocol of other trainers: `pvp-ml sim-server`.
     served_players: scripted players that a server of its models serves beside them, unasked; `eval` knows them too.
     player_schemes: players with settings in their names, by scheme: `SCHEME:REST` is what `(REST, spec)` makes of REST.
@@ -244,6 +245,7 @@ class Tooling:
     play_on_server: Callable[[ServerSeat, Callable[[GameSpec], Player], Tell], None] | None = None
     bot_folder: Callable[[Bundle, str, Path, int, Callable[[], float]], Sequence[str]] | None = None
     advise: Callable[[AdviceRequest], Advice] | None = None
+    external: Callable[[Any, Sequence[str]], Player] | None = None
     sim_server: SimServer | None = None
     served_players: tuple[PlayerType, ...] = ()
     player_schemes: tuple[tuple[str, Callable[[str, GameSpec], Player]], ...] = ()

@@ -10,11 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, Field
 
 from pvp_ml.chance import uniform
 from pvp_ml.errors import UserError
@@ -24,26 +22,11 @@ from pvp_ml.model.sampling.heads import legal_given
 from pvp_ml.players import KeyArray, SerialArray
 from pvp_ml.rl.bc import take_statistics
 from pvp_ml.rl.policy.policy import Policy
+from pvp_ml.run.config.coach import CoachConfig as CoachConfig
 from pvp_ml.selfplay.plans import stream_seed
 from pvp_ml.selfplay.record import AdvisingGame
 
 PUPIL = "pupil"
-
-
-class CoachConfig(BaseModel):
-    """Options of coaching."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    bot: str = Field(description="the coach: a bot of the game")
-    opponents: tuple[str, ...] = Field((), description="bots that the pupil meets in turn; it also meets itself")
-    rounds: Annotated[int, Field(ge=1)] = Field(200, description="rounds of playing and learning")
-    rows: Annotated[int, Field(ge=64)] = Field(8192, description="decisions played in a round")
-    passes: Annotated[float, Field(gt=0)] = Field(4.0, description="rows learned for each row played")
-    batch_size: Annotated[int, Field(ge=1)] = Field(1024, description="rows of a minibatch")
-    learning_rate: Annotated[float, Field(gt=0)] = Field(1e-3, description="step size of Adam; falls to a twentieth")
-    memory: Annotated[int, Field(ge=1024)] = Field(500_000, description="decisions that are kept to learn from")
-    shown: Annotated[float, Field(ge=0, le=1)] = Field(0.15, description="share of matches that the coach itself plays")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +62,9 @@ class Notebook:
 class Pupil:
     """Plays the policy as it is now, or what the coach says in the matches that it is shown; notes every advice."""
 
-    def __init__(self, policy: Policy, game: AdvisingGame, notebook: Notebook, shown: float) -> None:
-        self.actor, self._game, self._notebook, self._shown = policy.actor(), game, notebook, shown
+    def __init__(self, policy: Policy, game: AdvisingGame, notebook: Notebook, greedy: float) -> None:
+        self.actor, self._game, self._notebook, self._greedy = policy.actor(), game, notebook, greedy
+        self.shown = 1.0
         self.same = self.asked = 0
 
     def begin(self, serials: SerialArray) -> None:
@@ -92,16 +76,16 @@ class Pupil:
     def decide(
         self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray, keys: KeyArray
     ) -> IntArray:
-        """Sampled choices; the coach's in a share of the matches."""
+        """Sampled or likeliest choices; the coach's in a share of the matches."""
         advice = self._game.advice(serials, seats)
         given = (advice >= 0).all(1)
         self._notebook.write(obs[given], mask[given], advice[given])
         out = self.actor.heads.decision(len(obs))
-        self.actor.act(obs, mask.copy(), keys, np.zeros(len(obs), np.bool_), out)
+        chance = uniform(serials.astype(np.uint64), 2)
+        self.actor.act(obs, mask.copy(), keys, chance[:, 1] < self._greedy, out)
         self.same += int((out.actions == advice).all(1).sum())
         self.asked += len(obs)
-        is_shown = uniform(serials.astype(np.uint64), 1)[:, 0] < self._shown
-        return np.where((is_shown & given)[:, None], advice, out.actions).astype(np.int32)
+        return np.where(((chance[:, 0] < self.shown) & given)[:, None], advice, out.actions).astype(np.int32)
 
 
 def coach(game: VecGame | AsyncVecGame, policy: Policy, config: CoachConfig, seed: int,
@@ -117,13 +101,14 @@ def coach(game: VecGame | AsyncVecGame, policy: Policy, config: CoachConfig, see
         raise UserError("coaching is for networks without memory and stacked frames", "see network.memory and frames")
     game.advise(config.bot)
     notebook = Notebook(config.memory, spec.obs_size, spec.mask_size, len(spec.heads))
-    pupil = Pupil(policy, game, notebook, config.shown)
+    pupil = Pupil(policy, game, notebook, config.greedy)
     table, plans = Table(game, {PUPIL: pupil}), _Plans(game, config, seed)
     table.queue(plans.more(2 * game.matches))
     table.start()
     lesson = _Lesson(policy, config, seed)
     for number in range(config.rounds):
         pupil.same = pupil.asked = 0
+        pupil.shown = shown_in(number / config.rounds, config.shown)
         while pupil.asked < config.rows:
             table.decide()
             table.step()
@@ -134,6 +119,11 @@ def coach(game: VecGame | AsyncVecGame, policy: Policy, config: CoachConfig, see
             pupil.actor.refresh()
         loss = lesson.learn(notebook, number / config.rounds)
         tell(Round(number, notebook.count, loss, pupil.same / pupil.asked))
+
+
+def shown_in(progress: float, final: float) -> float:
+    """Share of the matches that the coach plays: all at the start, falling straight to `final` at a third of it."""
+    return max(final, 1.0 - 3.0 * progress * (1.0 - final))
 
 
 class _Plans:

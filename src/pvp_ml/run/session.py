@@ -14,6 +14,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.match import MAIN
 from pvp_ml.model.actor import Array
 from pvp_ml.model.bundle import pack_bundle
+from pvp_ml.run.coached_start import coached_start
 from pvp_ml.run.config.schema import Config
 from pvp_ml.run.machine import free_bytes
 from pvp_ml.run.resume import Start, check_sources
@@ -47,6 +48,7 @@ def open_run(config: Config, console: Console, start: Start | None = None) -> It
     refuse_links(store.path)
     need = check_room(config, config.env.spec, store.path)
     warn_at_start(config, free_bytes())
+    config, start = coached_start(config, store, start or Start())
     with contextlib.closing(Run(config, store, Tracker())) as run:
         limits = ", ".join(f"{name}={value}" for name, value in threads().items())
         log.info("%d shards, %s; will need about %s of disk", run.learning.shards.count, limits, need.text())

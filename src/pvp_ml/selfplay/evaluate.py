@@ -32,12 +32,22 @@ OnProgress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """Who plays: a bot inside the game, or a player that `make(spec)` builds. `draws`: partly by chance."""
+    """Who plays: a bot inside the game, or a player that `make(spec)` builds. `draws`: partly by chance.
+
+    `sit(game)` instead builds a player that also looks at the game itself, such as a program outside.
+    """
 
     name: str
     bot: str = ""
     make: Callable[[GameSpec], Player] | None = None
     draws: bool = True
+    sit: Callable[[VecGame | AsyncVecGame], Player] | None = None
+
+    def player(self, game: VecGame | AsyncVecGame) -> Player | None:
+        """Who decides for the contestant's seats; None for a bot."""
+        if self.sit is not None:
+            return self.sit(game)
+        return self.make(game.spec) if self.make is not None else None
 
     @classmethod
     def of_bundle(cls, name: str, bundle: Bundle, greedy: bool = False, dial: Dial = FULL_STRENGTH) -> Contestant:
@@ -102,7 +112,8 @@ def evaluate(game: VecGame | AsyncVecGame, first: Contestant, second: Contestant
 def play_plans(game: VecGame | AsyncVecGame, sides: tuple[Contestant, Contestant], plans: list[MatchPlan], seed: int,
                progress: OnProgress | None = None, figures: Sequence[Figure] = ()) -> Evaluation:  # fmt: skip
     """Play plans of `make_plans`, all or some of them, and report."""
-    players = {str(i): side.make(game.spec) for i, side in enumerate(sides) if side.make is not None}
+    seated = {str(i): side.player(game) for i, side in enumerate(sides)}
+    players = {name: player for name, player in seated.items() if player is not None}
     table, count = Table(game, players), Count(game, len(plans), not any(side.draws for side in sides), figures)
     table.queue(plans)
     table.start()

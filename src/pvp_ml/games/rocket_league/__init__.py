@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from pvp_ml.spec import Figure
 if TYPE_CHECKING:
     from pvp_ml.games.rocket_league.game import RocketLeagueGame
     from pvp_ml.model.bundle import Bundle
+    from pvp_ml.players import Player
     from pvp_ml.spec import GameSpec
 
 
@@ -104,6 +105,12 @@ def _bot_folder(model: Bundle, name: str, folder: Path, steps: int, match_s: Cal
     return write_folder(model, name, folder, settings)
 
 
+def _external(game: RocketLeagueGame, command: Sequence[str]) -> Player:
+    from pvp_ml.games.rocket_league.external.driver import ExternalDriver
+
+    return ExternalDriver(game, command)
+
+
 FIGURES = (
     Figure("touches", "a minute", ("touches",), ("minutes",)),
     Figure("goals", "a minute", ("team_goals",), ("minutes",)),
@@ -152,6 +159,12 @@ GAME = GameType(
         page_settings=(("end_on_goal", False), ("no_touch_s", 0.0)),
     ),
     tooling=Tooling(
-        setup=_setup, setup_packs=_setup_packs, shots=_shots, doctor=_doctor, bench_matches=64, bot_folder=_bot_folder
+        setup=_setup,
+        setup_packs=_setup_packs,
+        shots=_shots,
+        doctor=_doctor,
+        bench_matches=64,
+        bot_folder=_bot_folder,
+        external=_external,
     ),
 )

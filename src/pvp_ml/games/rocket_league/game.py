@@ -153,13 +153,27 @@ class RocketLeagueGame:
 
     def advice(self, serials: Index, seats: IntArray) -> IntArray:
         """[n,H]: the legal choices most like what the adviser would do in these seats."""
-        row_of = {int(serial): row for row, serial in enumerate(self._serial.tolist())}
-        rows = np.array([row_of[int(serial)] for serial in serials.tolist()], np.int64)
+        rows, at = self.rows_of(serials), seats.astype(np.int64)
         now = derived_state.look(self.arenas, self.team)
-        values = BOTS[self._adviser](drivers(now, self._pedals.values, rows, seats.astype(np.int64)))
+        return self.choices(rows, at, BOTS[self._adviser](drivers(now, self._pedals.values, rows, at)))
+
+    def rows_of(self, serials: Index) -> Index:
+        """The rows [n] that play these matches."""
+        row_of = {int(serial): row for row, serial in enumerate(self._serial.tolist())}
+        return np.array([row_of[int(serial)] for serial in serials.tolist()], np.int64)
+
+    def choices(self, rows: Index, seats: Index, controls: derived_state.Floats) -> IntArray:
+        """[n,H]: the legal choices most like these controls [n,8]."""
+        now, values = derived_state.look(self.arenas, self.team), controls.copy()
         values[~now.may_jump[rows, seats], JUMP] = 0.0
         values[~now.may_boost[rows, seats], BOOST] = 0.0
         return self._actions.nearest(values, ~now.on_ground[rows, seats])
+
+    def greeting(self) -> dict[str, Any]:
+        """What a program that shall drive here has to know."""
+        config = self._config
+        rhythm = {"tick_skip": config.tick_skip, "delay_ticks": config.delay_ticks}
+        return {"game": self.spec.name, "mode": config.mode, **rhythm}
 
     @property
     def match_s(self) -> float:

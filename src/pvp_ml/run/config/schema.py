@@ -21,6 +21,7 @@ from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.rl.ppo_config import PpoConfig
 from pvp_ml.rl.rewards import RewardConfig, RewardMixer
 from pvp_ml.rl.schedule.expression import Expression
+from pvp_ml.run.config.coach import CoachConfig
 from pvp_ml.run.config.flags import Option, options_of, read_flags, short_names
 from pvp_ml.run.config.presets import SUFFIXES, KeyPath, Layer, load_preset
 from pvp_ml.run.config.validate import Section, read_settings
@@ -146,7 +147,7 @@ class PhaseConfig(Section):
     )
     min_steps: Count = Field(0, description="steps that the phase lasts at least")
     settings: dict[str, Any] = Field(
-        {}, description="what is different: any section but run, tracking, cluster and network"
+        {}, description="what is different: any section but run, tracking, cluster, coach and network"
     )
 
 
@@ -162,6 +163,7 @@ class Config(Section):
     run: RunSection = RunSection()
     tracking: TrackingConfig = TrackingConfig()
     cluster: ClusterConfig = ClusterConfig()
+    coach: CoachConfig = CoachConfig()
     phases: tuple[PhaseConfig, ...] = Field((), description="stretches with settings of their own, one after another")
 
     def in_phase(self, index: int) -> Config:
@@ -169,7 +171,7 @@ class Config(Section):
         if not self.phases:
             return self
         phase = self.phases[index]
-        if taken := sorted({"run", "tracking", "cluster", "network", "phases"} & set(phase.settings)):
+        if taken := sorted({"run", "tracking", "cluster", "coach", "network", "phases"} & set(phase.settings)):
             raise UserError(f"phase '{phase.name}' sets '{taken[0]}'", "a phase cannot change that section")
         base = Layer.of(self.model_dump(mode="json", exclude_unset=True, exclude={"phases"}), "the run's config")
         layer = Layer.of(phase.settings, f"phase '{phase.name}'").over(base)
@@ -306,6 +308,8 @@ def check_names(config: Config, layer: Layer) -> None:
     rows: tuple[tuple[KeyPath, Iterable[str], list[str]], ...] = (
         (("env", "scenarios"), config.env.scenarios, [scenario.name for scenario in spec.scenarios]),
         (("ppo", "entropy_by_head"), config.ppo.entropy_by_head, [head.name for head in spec.heads]),
+        (("coach", "bot"), filter(None, [config.coach.bot]), list(spec.bots)),
+        (("coach", "opponents"), config.coach.opponents, list(spec.bots)),
     )
     for path, names, known in rows:
         for name in sorted(set(names) - set(known)):

@@ -132,7 +132,9 @@ def test_it_is_named_like_any_other_player(installation):
 @pytest.mark.nightly
 def test_memory_stays_bounded_over_many_searched_battles(build, bundle):
     game = build(8, format=FORMAT)
-    contestants = [find_contestant(name, game.spec, Path.cwd()) for name in ("search:GeneralistVgc?simulations=8", "max-power")]
+    contestants = [
+        find_contestant(name, game.spec, Path.cwd()) for name in ("search:GeneralistVgc?simulations=8", "max-power")
+    ]
     kept = []
     made = contestants[0].make
     object.__setattr__(contestants[0], "make", lambda spec: kept.append(made(spec)) or kept[0])

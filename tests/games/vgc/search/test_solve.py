@@ -80,6 +80,12 @@ def test_a_mixed_strategy_is_drawn_from():
 def test_settings_are_read_and_checked():
     assert read_settings("Model?simulations=30&blend=0.5") == ("Model", SearchSettings(simulations=30, blend=0.5))
     assert read_settings("a.zip?ms=500")[1].simulations == 4000
-    for wrong, words in (("?ms=5", "names no model"), ("m?mss=1", "no setting 'mss'"), ("m?ms=x", "ms is 'x'"), ("m?width=99", "width"), ("m?worlds=1.5", "worlds")):
+    for wrong, words in (
+        ("?ms=5", "names no model"),
+        ("m?mss=1", "no setting 'mss'"),
+        ("m?ms=x", "ms is 'x'"),
+        ("m?width=99", "width"),
+        ("m?worlds=1.5", "worlds"),
+    ):
         with pytest.raises(UserError, match=words):
             read_settings(wrong)
