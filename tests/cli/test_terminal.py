@@ -6,12 +6,12 @@ import logging
 import pytest
 
 from pvp_ml.cli import run
+from pvp_ml.documents.strict_yaml import read_yaml
 from pvp_ml.errors import UserError, visible
 from pvp_ml.games.replay import Replay, replay_text
 from pvp_ml.match import Bot, External, MatchPlan
 from pvp_ml.rl.schedule.expression import Expression
 from pvp_ml.selfplay.league import Entry, League
-from pvp_ml.yaml_text import read_yaml
 
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e"
 

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from pvp_ml.documents.strict_json import JsonError, parse_json
 from pvp_ml.errors import UserError
 from pvp_ml.model import bundle as bundles
 from pvp_ml.model.actor import empty_normalizer
@@ -20,7 +21,6 @@ from pvp_ml.model.bundle import (
     write_bundle,
 )
 from pvp_ml.model.network_config import NetworkConfig, normalizer_shapes, tensor_shapes
-from pvp_ml.model.strict_json import JsonError, parse_json
 from pvp_ml.model.tensors import TensorError, layout_of, read_tensors, write_tensors
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Rule
 

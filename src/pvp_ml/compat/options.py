@@ -13,11 +13,11 @@ from typing import Any
 from pvp_ml.compat.game_options import env_kwargs, forbidden, noise, remote
 from pvp_ml.compat.network_options import NETWORKS, is_old_critic, old_critic
 from pvp_ml.compat.reward_options import FOOD_SWITCH, REWARDS, food_switch, reward_settings, without_food_switch
+from pvp_ml.documents.strict_yaml import read_yaml
 from pvp_ml.errors import UserError
 from pvp_ml.run.config.flags import Option
 from pvp_ml.run.config.presets import KeyPath, Layer, nest
 from pvp_ml.spec import GameSpec
-from pvp_ml.yaml_text import read_yaml
 
 log = logging.getLogger(__name__)
 

@@ -24,11 +24,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pvp_ml import data_files
 from pvp_ml.digest import LINKS
+from pvp_ml.documents.strict_json import check_text, parse_json
 from pvp_ml.errors import UserError
 from pvp_ml.model.archive import Entry, chunks, read_directory, read_entry, write_archive
 from pvp_ml.model.calibration import Calibration
 from pvp_ml.model.network_config import NetworkConfig, normalizer_shapes, tensor_shapes
-from pvp_ml.model.strict_json import check_text, parse_json
 from pvp_ml.model.tensors import check_tensors, data_bytes, max_file_bytes, read_tensors, write_tensors
 from pvp_ml.spec import GameSpec, Interface
 

@@ -16,12 +16,12 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pvp_ml import data_files
+from pvp_ml.documents.strict_json import parse_json
 from pvp_ml.errors import UserError
 from pvp_ml.match import BoolArray, FloatArray, IntArray
 from pvp_ml.model.archive import MAX_TOTAL_BYTES, read_directory, read_entry, write_archive
 from pvp_ml.model.archive import chunks as pieces_of
 from pvp_ml.model.sampling.heads import Heads, legal_given
-from pvp_ml.model.strict_json import parse_json
 from pvp_ml.model.tensors import read_tensors, write_tensors
 from pvp_ml.spec import Interface
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pvp_ml.documents.strict_json import parse_json
 from pvp_ml.errors import UserError
-from pvp_ml.model.strict_json import parse_json
 
 MAX_HEADER_BYTES = 1 << 20
 MAX_TENSORS = 4096

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from pvp_ml.documents.strict_yaml import MAX_BYTES, YamlError, read_yaml
 from pvp_ml.errors import UserError
 from pvp_ml.run.config.presets import Layer, nest
 from pvp_ml.run.config.validate import Section, read_settings
-from pvp_ml.yaml_text import MAX_BYTES, YamlError, read_yaml
 
 Settings = dict[str, Any]
 """Dotted name → value, such as {"ppo.learning_rate": 3e-4}."""

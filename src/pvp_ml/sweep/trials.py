@@ -11,10 +11,10 @@ from typing import Any
 
 import yaml
 
+from pvp_ml.documents.strict_yaml import MAX_BYTES, read_yaml
 from pvp_ml.run.jobs import Job, read_job
 from pvp_ml.run.tracking.tracker import read_metrics
 from pvp_ml.sweep.space import Settings, SweepConfig, preset_data
-from pvp_ml.yaml_text import MAX_BYTES, read_yaml
 
 _FILE = re.compile(r"^t(\d{3,6})\.yml$")
 SLACK_S = 0.5

@@ -3,13 +3,13 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from pvp_ml.documents.strict_yaml import read_yaml
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.rl.schedule.schedule import Constant, Linear
 from pvp_ml.run.config.presets import Layer, list_presets
 from pvp_ml.run.config.schema import WELL_KNOWN, config_model, config_options, load_config, read_config
-from pvp_ml.yaml_text import read_yaml
 
 
 def test_flags_on_top_of_a_preset(tmp_path):

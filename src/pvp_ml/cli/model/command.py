@@ -14,11 +14,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from pvp_ml import data_files
+from pvp_ml.documents.strict_yaml import read_yaml
 from pvp_ml.errors import UserError, visible
 from pvp_ml.games import registry
 from pvp_ml.model.bundle import Bundle, model_name, read_bundle, read_metadata, write_bundle
 from pvp_ml.run.tracking.live_view import count
-from pvp_ml.yaml_text import read_yaml
 
 app = App(name="model", help="List, inspect, verify and export model files.")
 TICK_SKIP = 8

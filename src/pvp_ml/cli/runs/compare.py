@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.table import Table
 
 from pvp_ml.data_files import RUNS
+from pvp_ml.documents.strict_yaml import read_yaml
 from pvp_ml.errors import UserError
 from pvp_ml.run.tracking.curves import CurveBand, band, group_name, read_curve
-from pvp_ml.yaml_text import read_yaml
 
 
 def compare(

@@ -11,12 +11,12 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from pvp_ml.documents.strict_yaml import YamlError, read_yaml
 from pvp_ml.errors import UserError
 from pvp_ml.rl.schedule.expression import Expression
 from pvp_ml.rl.schedule.schedule import Schedule
 from pvp_ml.run.config.presets import KeyPath, Layer, nest
 from pvp_ml.run.config.validate import section_of
-from pvp_ml.yaml_text import YamlError, read_yaml
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from typing import Any
 
 from pvp_ml import data_files
 from pvp_ml.compat.training_yaml import is_training_yaml, translate
+from pvp_ml.documents.strict_yaml import YamlError, read_yaml
 from pvp_ml.errors import UserError
-from pvp_ml.yaml_text import YamlError, read_yaml
 
 SUFFIXES = (".yml", ".yaml")
 MAX_CHAIN = 10

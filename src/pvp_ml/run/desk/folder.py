@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pvp_ml.documents.strict_json import parse_json
+from pvp_ml.documents.strict_yaml import MAX_BYTES, read_yaml
 from pvp_ml.errors import UserError
 from pvp_ml.match import MAIN
-from pvp_ml.model.strict_json import parse_json
 from pvp_ml.run.config.schema import load_config
 from pvp_ml.run.store.run_store import NOTES, check_run_name
 from pvp_ml.selfplay.league import League
-from pvp_ml.yaml_text import MAX_BYTES, read_yaml
 
 MAX_CONFIG_BYTES = MAX_BYTES
 MAX_PROGRESS_BYTES = 8 << 20

@@ -17,8 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from pvp_ml.documents.strict_json import JsonError, parse_json
 from pvp_ml.errors import UserError
-from pvp_ml.model.strict_json import JsonError, parse_json
 from pvp_ml.run.processes import command_line
 from pvp_ml.run.processes import start_time as start_time
 

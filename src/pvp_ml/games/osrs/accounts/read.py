@@ -8,9 +8,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from pvp_ml.documents.strict_yaml import YamlError, read_yaml
 from pvp_ml.errors import UserError
 from pvp_ml.games.osrs.accounts.account import SETS, STYLES, Account
-from pvp_ml.yaml_text import YamlError, read_yaml
 
 MAX_BYTES = 16 * 1024
 MAX_TITLE = 80

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pvp_ml.yaml_text import MAX_BYTES, YamlError, read_yaml
+from pvp_ml.documents.strict_yaml import MAX_BYTES, YamlError, read_yaml
 
 
 def test_numbers_without_a_dot_are_numbers():

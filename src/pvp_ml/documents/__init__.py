@@ -1,0 +1,1 @@
+"""Text that somebody else wrote, read within limits: YAML and JSON."""
