@@ -15,7 +15,7 @@ from pvp_ml.sweep.space import SweepConfig
 
 CONFIG = SweepConfig(
     preset="toys/connect4", ranges={"ppo.learning_rate": {"low": 1e-4, "high": 1e-2, "log": True}}, search="random",
-    trial_seconds=40.0, rungs=3, max_trials=8,
+    trial_seconds=40.0, rungs=3, max_trials=8, reference=False,
 )  # fmt: skip
 
 
@@ -57,6 +57,23 @@ def test_the_better_half_goes_on_and_the_best_is_trained_whole(sweep):
     worst = min(trials, key=lambda trial: trial.score_at(10.0))
     assert len(worst.curve) <= 2, "whoever is weak is stopped"
     assert len(sweep.begun) < 8 * 3, "stopping saves runs"
+
+
+def test_the_first_trial_is_the_preset_and_is_trained_whole(sweep, tmp_path, monkeypatch):
+    def start(store, words):
+        rung, name = float(words[words.index("--run.max-seconds") + 1]), words[words.index("--name") + 1]
+        (store.path / "checkpoints").mkdir(parents=True, exist_ok=True)
+        score = 0.0 if name == "t001" else 0.5  # the weakest of all
+        with (store.path / "metrics.jsonl").open("a") as file:
+            file.write(json.dumps({"steps": rung, "seconds": rung + 0.1, "eval/win_rate": score}) + "\n")
+
+    monkeypatch.setattr(scheduler, "start_detached", start)
+    finish(Sweep(CONFIG.model_copy(update={"reference": True}), tmp_path, workers=2))
+    first, *others = sweep.trials()
+    assert first.is_reference and first.settings == {"ppo.learning_rate": None}
+    assert first.score_at(40.0) == 0.0, "it is never stopped"
+    assert not any(trial.is_reference for trial in others)
+    assert "learning_rate" not in (tmp_path / "t001.yml").read_text()
 
 
 def test_another_process_continues_where_it_was(sweep, tmp_path):

@@ -58,7 +58,7 @@ def test_a_trial_is_a_preset(tmp_path):
         ("preset: nh/quick\nranges: {}", "'ranges' is empty"),
         ("preset: nh/quick\nranges: {a: [1]}", "'a' has 1 choices"),
         ("preset: nh/quick\nranges: {a: {low: 2, high: 1}}", "low \\(2\\) must be below high \\(1\\)"),
-        ("preset: nh/quick\nranges: {a: {low: 0, high: 1, log: true}}", "begins above 0"),
+        ("preset: nh/quick\nranges: {a: {low: 0, high: 1, log: true}}", "must start above 0"),
         ("preset: nh/quick\nrange: {a: [1, 2]}", "did you mean 'ranges'"),
         ("preset: nh/quick\nranges: {a: [1, 2]}\ntrial_seconds: -3", "trial_seconds"),
     ],

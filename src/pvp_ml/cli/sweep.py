@@ -1,4 +1,4 @@
-"""`pvp-ml sweep`: search for settings with many short runs."""
+"""`pvp-ml sweep`: search for good settings with many short runs."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def sweep(
     file: Path, *, name: str, seconds: float = 1800.0, workers: int = 0, directory: str = RUNS, png: str = "",
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:  # fmt: skip
-    """Search for good settings: many short runs, the weaker half stopped at each rung. Rerun to resume.
+    """Search for good settings with many short runs; the weaker half is stopped at each rung. Rerun to resume.
 
     Example: pvp-ml sweep nh.yml --name nh-speed --seconds 1800 --png sweep.png
 
     Args:
-        file: a YAML file with preset and ranges, see docs/sweep.md
-        name: folder under `directory`; its trials are ordinary runs, so `compare --directory experiments/NAME` works
-        seconds: how long to search; 0 shows what was found so far
-        workers: trials at a time, each on one core; 0 = one per core
+        file: a YAML file with a preset and ranges; see docs/sweep.md
+        name: the folder for the results; trials are ordinary runs, so `compare --directory experiments/NAME` works
+        seconds: how long to search; 0 only shows the results so far
+        workers: trials at the same time, each on one core; 0 = one per core
         directory: where runs are kept
-        png: draw strength against training seconds into this file
+        png: save a chart of strength against training seconds to this file
         as_json: print one JSON object: `trials`, best first
     """
     check_run_name(name)
@@ -59,11 +59,12 @@ def sweep(
         from pvp_ml.cli.runs.plots import pareto
 
         points = [(t.name, point.seconds, point.score) for t in trials for point in t.curve]
-        pareto(Path(png), points, f"{name}: {config.goal} by training time", config.goal)
+        label = "win rate (ties count half)" if config.goal == "eval/win_rate" else config.goal
+        pareto(Path(png), points, f"{name}: every measurement of every trial, and the Pareto front", label)
 
 
 def _keep(file: Path, folder: Path) -> SweepConfig:
-    """The sweep file, checked and kept beside its trials; a sweep that was begun cannot change what it searches."""
+    """The sweep file, checked and kept beside its trials; the ranges of a started sweep cannot change."""
     config = read_sweep(file)
     kept = folder / SWEEP_FILE
     if not kept.is_file():
@@ -80,11 +81,13 @@ def _search(config: SweepConfig, folder: Path, workers: int, seconds: float, qui
             search = Sweep(config, folder, workers)
             search.run(seconds, lambda trials: None if quiet else live.update(_table(config, trials)))
     except Timeout:
-        raise UserError(f"another process sweeps in '{folder}'", "wait for it, or choose another --name") from None
+        raise UserError(
+            f"another process is running the sweep in '{folder}'", "wait for it, or choose another --name"
+        ) from None
 
 
 def _table(config: SweepConfig, trials: list[Trial]) -> Table:
-    """The best trials and those that train now."""
+    """The best trials, and the ones that are training."""
     best = ranking(trials)[:SHOWN]
     rows = [*best, *(t for t in trials if t.is_running and t not in best)]
     title = f"{len(trials)} trials, {sum(t.is_running for t in trials)} training"
@@ -93,7 +96,12 @@ def _table(config: SweepConfig, trials: list[Trial]) -> Table:
     for trial in rows:
         score = f"{trial.best:.3f}" if trial.curve else "–"
         mark = " ●" if trial.is_running else ""
-        table.add_row(f"{trial.name}{mark}", f"{trial.seconds:.0f}", score, *map(str, trial.settings.values()))
+        table.add_row(
+            f"{trial.name}{mark}",
+            f"{trial.seconds:.0f}",
+            score,
+            *(str(value) if value is not None else "preset" for value in trial.settings.values()),
+        )
     return table
 
 
@@ -102,6 +110,9 @@ def _tell(config: SweepConfig, folder: Path, trials: list[Trial]) -> None:
     if best := ranking(trials):
         preset = best[0].folder.with_suffix(".yml")
         print(f"best: {best[0].name}; train it longer: pvp-ml train --preset {preset} --name {folder.name}-best")
+        own = next((trial for trial in best if trial.is_reference), None)
+        if own is not None:
+            print(f"the preset as it is ({own.name}): {own.best:.3f}; the best trial: {best[0].best:.3f}")
     else:
         print(f"no trial has been measured yet; logs are in {folder}/t001/logs")
 

@@ -1,7 +1,7 @@
-"""Which trial runs next: new ones while there is time, and the better half of each rung to the next one.
+"""Which trial runs next: the better half of each rung moves up to the next one, and new trials fill the free workers.
 
-Everything is decided from what is on disk, so that a sweep that was killed continues where it was: runs that still
-train are adopted, runs that stopped are resumed.
+Everything is decided from what is on disk, so a killed sweep continues where it stopped: trials that are still training
+are picked up, stopped ones are resumed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from pvp_ml.run.jobs import read_job, start_detached, stop_job
 from pvp_ml.run.store.run_store import RunStore
 from pvp_ml.sweep.search import propose
-from pvp_ml.sweep.space import SweepConfig
+from pvp_ml.sweep.space import Settings, SweepConfig
 from pvp_ml.sweep.trials import Trial, read_trials, write_trial
 
 ENOUGH_TO_JUDGE = 4
@@ -81,6 +81,8 @@ class Sweep:
             score = trial.score_at(rung)
             if score is None:
                 return rung
+            if trial.is_reference:
+                continue
             rivals = [found for other in trials if (found := other.score_at(rung)) is not None]
             if len(rivals) < ENOUGH_TO_JUDGE and not judge_few:
                 return 0.0
@@ -93,11 +95,15 @@ class Sweep:
 
     def _new(self, trials: list[Trial]) -> Trial:
         number = 1 + max((trial.number for trial in trials), default=0)
-        tried = [(trial.settings, trial.best) for trial in trials if trial.curve]
-        settings = propose(self.config, number, tried, [trial.settings for trial in trials if not trial.curve])
+        drawn = [trial for trial in trials if not trial.is_reference]
+        tried = [(trial.settings, trial.best) for trial in drawn if trial.curve]
+        settings: Settings = {}
+        if number > 1 or not self.config.reference:
+            settings = propose(self.config, number, tried, [trial.settings for trial in drawn if not trial.curve])
         write_trial(self.folder, self.config, number, settings)
         self._start(number, self.config.rung_seconds[0])
-        return Trial(number, settings, self.folder / f"t{number:03d}")
+        known = {name: settings.get(name) for name in self.config.ranges}
+        return Trial(number, known, self.folder / f"t{number:03d}")
 
     def _start(self, number: int, rung: float) -> None:
         name = f"t{number:03d}"

@@ -24,7 +24,7 @@ class Range(Section):
 
     low: float = Field(description="smallest value")
     high: float = Field(description="largest value")
-    log: bool = Field(False, description="search in powers: from 1e-4 to 1e-2 half of the draws lie below 1e-3")
+    log: bool = Field(False, description="search on a log scale: from 1e-4 to 1e-2, half of the draws are below 1e-3")
     whole: bool = Field(False, description="whole numbers only")
 
     @model_validator(mode="after")
@@ -32,7 +32,7 @@ class Range(Section):
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
             raise ValueError(f"low ({self.low:g}) must be below high ({self.high:g})")
         if self.log and self.low <= 0:
-            raise ValueError(f"a range in powers begins above 0, not at {self.low:g}")
+            raise ValueError(f"a log range must start above 0, not at {self.low:g}")
         return self
 
 
@@ -46,12 +46,13 @@ class SweepConfig(Section):
     )
     trial_seconds: Annotated[float, Field(gt=0)] = Field(60.0, description="training seconds of a whole trial")
     rungs: Annotated[int, Field(ge=1, le=8)] = Field(
-        3, description="how often a trial is measured; at each, the weaker half is stopped, and time doubles"
+        3, description="how often a trial is measured; each time the weaker half is stopped and the time doubles"
     )
     goal: str = Field("eval/win_rate", description="the metric to maximise")
-    search: Literal["bayes", "random"] = Field("bayes", description="learn from earlier trials, or draw blindly")
-    first_random: Annotated[int, Field(ge=1)] = Field(8, description="trials drawn blindly before bayes sets in")
-    max_trials: Annotated[int, Field(ge=1)] = Field(1000, description="stop after so many")
+    search: Literal["bayes", "random"] = Field("bayes", description="learn from earlier trials, or draw at random")
+    first_random: Annotated[int, Field(ge=1)] = Field(8, description="trials drawn at random before bayes takes over")
+    reference: bool = Field(True, description="the first trial is the preset as it is, trained whole, to compare with")
+    max_trials: Annotated[int, Field(ge=1)] = Field(1000, description="stop after this many")
     seed: Annotated[int, Field(ge=0)] = 0
 
     @property
@@ -81,7 +82,7 @@ def read_sweep(path: Path) -> SweepConfig:
 
 
 def draw(ranges: Mapping[str, Range | tuple[Any, ...]], rng: np.random.Generator) -> Settings:
-    """One value of every range, blindly."""
+    """One random value of every range."""
     return {name: _draw(one, rng) for name, one in ranges.items()}
 
 

@@ -1,4 +1,4 @@
-"""Trials on disk: `t003.yml` says what is tried, the run folder `t003/` what came of it. Nothing else is remembered."""
+"""Trials on disk: `t003.yml` holds the settings, the run folder `t003/` the results. Nothing else is stored."""
 
 from __future__ import annotations
 
@@ -45,6 +45,11 @@ class Trial:
         return self.folder.name
 
     @property
+    def is_reference(self) -> bool:
+        """Whether it changes nothing: the preset as it is."""
+        return all(value is None for value in self.settings.values())
+
+    @property
     def is_running(self) -> bool:
         """Whether a process trains it now."""
         return self.job is not None and self.job.state == "running"
@@ -69,7 +74,7 @@ class Trial:
 
 
 def read_trials(folder: Path, goal: str, names: Sequence[str]) -> list[Trial]:
-    """All trials of a sweep, by number; `names` are the settings that were drawn."""
+    """All trials of a sweep, by number; `names` are the settings that the sweep searches."""
     found = sorted((int(match[1]), path) for path in folder.glob("t*.yml") if (match := _FILE.match(path.name)))
     return [_read(number, path, goal, names) for number, path in found]
 
@@ -99,6 +104,7 @@ def _read(number: int, path: Path, goal: str, names: Sequence[str]) -> Trial:
 
 
 def _value(data: Any, name: str) -> Any:
+    """The setting of that name; None where the trial leaves it to the preset."""
     for key in name.split("."):
-        data = data[key]
+        data = data.get(key) if isinstance(data, dict) else None
     return data
