@@ -90,7 +90,7 @@ def test_a_changed_file_is_loaded_again_and_a_broken_one_is_not(tmp_path, caplog
         until(lambda: probs() != first)
         second = probs()
         path.write_bytes(b"half a file")
-        until(lambda: "cannot be used, serving the old one" in caplog.text)
+        until(lambda: "cannot be used, still serving the old one" in caplog.text)
         assert probs() == second
         write_bundle(tmp_path / "new.zip", bundle_of(NETWORKS["plain"], 3))
         until(lambda: "new" in server.engine.models)

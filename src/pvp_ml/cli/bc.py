@@ -15,7 +15,7 @@ from pvp_ml.model.recording import Recording, join, parts_of, read_recording, wr
 from pvp_ml.run.config.schema import load_config
 from pvp_ml.spec import GameSpec
 
-app = App(name="bc", help="Behaviour cloning: record decisions, train a policy that decides alike.")
+app = App(name="bc", help="Behaviour cloning: record decisions, train a policy to imitate them.")
 MAX_SHOWN = 10
 Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 
@@ -23,11 +23,11 @@ Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 @app.command
 def record(player: str, *flags: Flags, game: str = "", out: Path = Path("recording.zip"), against: str = "",
            matches: int = 500, seed: int = 0, greedy: bool = False, bot: str = "") -> None:  # fmt: skip
-    """Play matches and write down what a player saw, what was legal and what it chose.
+    """Play matches and record what a player saw, what was legal and what it chose.
 
     `bc record PLAYER --game GAME` records a scripted player or a model. `bc record GAME --bot BOT` records a bot of the
-    game, both seats. `bc record MODEL --game GAME --bot BOT` lets the model play and writes down what the bot would
-    have done: states that a clone gets itself into. Settings of the game may be given as flags of `pvp-ml train`.
+    game, both seats. `bc record MODEL --game GAME --bot BOT` lets the model play and records what the bot would
+    have done in the states that a clone gets into. The game's settings are flags, as in `pvp-ml train`.
 
     Args:
         player: who plays: a scripted player, a model, or (with --bot) the game itself
@@ -35,9 +35,9 @@ def record(player: str, *flags: Flags, game: str = "", out: Path = Path("recordi
         out: the file to write
         against: the opponent: a bot of the game, a player or a model; default: random, or the recorded bot
         matches: matches to play, seats swapped
-        seed: the matches follow from it
-        greedy: a model takes its preferred choice instead of sampling
-        bot: the bot of the game whose decisions are written down
+        seed: the same seed gives the same matches
+        greedy: models take their most likely choice instead of sampling
+        bot: the bot of the game whose decisions are recorded
     """
     from pvp_ml.selfplay.evaluate import find_contestant
     from pvp_ml.selfplay.record import record as play
@@ -49,7 +49,9 @@ def record(player: str, *flags: Flags, game: str = "", out: Path = Path("recordi
     if bot and bot not in spec.bots:
         raise UserError(f"'{spec.name}' has no bot '{bot}'", f"bots: {', '.join(spec.bots) or 'none'}")
     if not game and not bot:
-        raise UserError(f"whom to record in '{player}'?", f"--bot NAME ({', '.join(spec.bots)}), or PLAYER --game GAME")
+        raise UserError(
+            f"no player of '{player}' to record", f"--bot NAME ({', '.join(spec.bots)}), or PLAYER --game GAME"
+        )
     driver = None if is_bot_alone else find_contestant(player, spec, Path.cwd(), greedy)
     opponent = find_contestant(against or (bot if is_bot_alone else "random"), spec, Path.cwd())
     table = config.env.type.build(config.env.settings, min(matches, 256))
@@ -72,17 +74,17 @@ def record(player: str, *flags: Flags, game: str = "", out: Path = Path("recordi
 @app.command(name="import")
 def import_(*battles: Path, out: Path = Path("recording.zip"), winners: bool = False, min_rating: int = 0,
             format: str = "", game: str = "") -> None:  # fmt: skip
-    """Read recorded matches of people. VGC: Showdown replays, their logs, input logs, {id: [time, log]}, folders.
+    """Import recorded matches between people. VGC: Showdown replays, logs, input logs, {id: [time, log]}, folders.
 
-    Input logs hold every choice and are exact. A replay shows what happened: decisions that it hides are left out.
+    Input logs contain every choice and are exact. Replays show only what happened: hidden decisions are left out.
 
     Args:
         battles: files or folders
         out: the recording to write
         winners: keep only the decisions of the side that won
-        min_rating: leave out replays that are rated lower, or not at all
-        format: the format of logs that do not name theirs
-        game: whose matches they are, where more than one game can read some
+        min_rating: skip replays with a lower rating, or none
+        format: the format of logs that do not name one
+        game: the game, if more than one can import matches
     """
     read = registry.ability(lambda tools: tools.import_matches, "import of recorded matches", game)
     found = read(ImportRequest(battles, winners, min_rating, format))
@@ -123,20 +125,20 @@ def read_shares(text: str) -> dict[str, float]:
 def train(*flags: Flags, recording: Annotated[list[Path], Parameter(consume_multiple=True)], out: Path,
           preset: str = "", epochs: int = 10, learning_rate: float = 1e-3, batch_size: int = 1024,
           smoothing: str = "") -> None:  # fmt: skip
-    """Fit the network of a preset to recordings. The model can be played, served, and trained further.
+    """Train a preset's network to imitate recordings. You can play, serve and further train the model.
 
-    Go on with `pvp-ml train --warm-start CLONE.zip --ppo.critic-warmup 20 --ppo.teacher.model CLONE.zip
+    Continue with `pvp-ml train --warm-start CLONE.zip --ppo.critic-warmup 20 --ppo.teacher.model CLONE.zip
     --ppo.teacher.weight 0.1`; `--ppo.freeze '["actor/"]'` keeps its trunk.
 
     Args:
         recording: files of `pvp-ml bc record`, all of the same game and settings
         out: the model file to write
-        preset: gives game and network; or --env.name and --network.… flags
+        preset: sets game and network; or use --env.name and --network.… flags
         epochs: passes over the recordings
-        learning_rate: step size of Adam at the beginning
+        learning_rate: Adam's initial step size
         batch_size: rows of a minibatch
-        smoothing: by head, e.g. preview=0.2: so much of the target is spread over all legal choices. A clone that is
-            sure of itself explores nothing when it is trained further
+        smoothing: by head, e.g. preview=0.2: this share of the target is spread over all legal choices. Over-confident
+            clones stop exploring when they are trained further
     """
     import torch
 
@@ -174,18 +176,18 @@ def train(*flags: Flags, recording: Annotated[list[Path], Parameter(consume_mult
 @app.command
 def coach(*flags: Flags, bot: str, out: Path, preset: str = "", rounds: int = 200, rows: int = 8192,
           against: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None) -> None:  # fmt: skip
-    """Let a bot of the game teach a new policy while it plays: it learns what the bot would have done where it got to.
+    """Train a new policy on what a bot would have done in the states that the policy itself reaches.
 
-    Ctrl-C ends it and keeps what was learned. Go on with `pvp-ml train --bc-model MODEL`. A run whose preset has a
-    `coach` section does all of this by itself; the section's other options are flags here too (--coach.passes 2).
+    Ctrl-C stops it and keeps the result. Continue with `pvp-ml train --bc-model MODEL`. A run whose preset has a
+    `coach` section does all of this itself; the section's other options are flags here too (--coach.passes 2).
 
     Args:
         bot: the coach, a bot of the game
-        out: the model file to write; it is written anew every ten rounds
-        preset: gives game and network; or --env.name and --network.… flags
+        out: the model file to write, updated every ten rounds
+        preset: sets game and network; or use --env.name and --network.… flags
         rounds: rounds of playing and learning
         rows: decisions played in a round
-        against: bots that the pupil meets in turn, besides itself; default: the coach
+        against: bots to play in turn, besides itself; default: the coach
     """
     import torch
 

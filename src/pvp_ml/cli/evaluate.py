@@ -66,18 +66,18 @@ def evaluate(
     seed: int = 0,
     output: Output = _PLAIN,
 ) -> None:
-    """Play matches and report win rates: seats swapped, seeds paired, 95 % intervals (Wilson; a tie is half a point).
+    """Play matches and report win rates: seats swapped, seeds paired, 95 % intervals (Wilson; ties count half).
 
     The game's own settings are flags too, such as --rounds 3.
 
     Args:
         model: a model file, a run's `experiments/NAME/model.zip`, or the name of a scripted player or bot
         against: opponents: bots of the game, scripted players, model files, servers (tcp://HOST:PORT/MODEL), programs
-            (external:COMMAND, where the game can seat one); default: random and every bot of the game
-        game: the game, where the model does not say it
+            (external:COMMAND, if the game supports them); default: random and every bot of the game
+        game: the game, if the model does not determine it
         matches: matches per opponent
         scenario: scenarios to play in turn, or `all`; default: the game's first
-        greedy: models play their preferred choice instead of sampling
+        greedy: models take their most likely choice instead of sampling
         seed: the same seed gives the same matches
     """
     here = Path.cwd()
@@ -162,7 +162,7 @@ def _unset(flags: tuple[str, ...]) -> list[str]:
             continue
         setting = next(rest, "")
         if "=" not in setting:
-            raise UserError(f"--set '{setting}' is no setting", "write --set KEY=VALUE")
+            raise UserError(f"--set '{setting}' is not a setting", "write --set KEY=VALUE")
         words.append(f"--{setting}")
     return words
 
@@ -176,7 +176,9 @@ def show(result: Evaluation, with_actions: bool = False) -> None:
     Console().print(table)
     total = result.total
     if total.trials < total.matches:
-        print(f"only {total.distinct} of {total.matches} matches differ, and neither side draws: intervals count those")
+        print(
+            f"neither side samples: only {total.distinct} of {total.matches} matches differ, and intervals count those"
+        )
     if result.figures:
         _show_figures(result)
     if with_actions:

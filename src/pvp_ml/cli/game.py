@@ -29,7 +29,7 @@ _SIGNS = {"kept": "[green]✓[/]", "broken": "[red]✗[/]", "excused": "[yellow]
 
 @app.command(name="list")
 def list_(*, as_json: AsJson = False) -> None:
-    """List the games, those of installed packages included.
+    """List all installed games.
 
     Args:
         as_json: print one JSON object: `games` has an entry per game
@@ -71,12 +71,12 @@ def show(
     actions: Flag = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print what a game looks like to a player.
+    """Describe a game: heads, features, rewards, bots, scenarios, settings.
 
     Args:
         name: a name from `pvp-ml game list`
         settings: a setting of the game as KEY=VALUE; may be repeated
-        features: list every observed number
+        features: list every feature of the observation
         actions: list every choice of every head, with its rules
         as_json: print the whole description as one JSON object
     """
@@ -108,15 +108,15 @@ def check(
     only: Annotated[list[str] | None, Parameter(negative="")] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Play a game in every way the contract allows and report each promise; exit code 1 when one is broken.
+    """Test whether a game keeps the contract, promise by promise; exit code 1 if it breaks one.
 
     Args:
         name: a name from `pvp-ml game list`
         settings: a setting of the game as KEY=VALUE; may be repeated
-        matches: matches side by side
-        seed: of the matches that are played
-        most_steps: of each playthrough, for games that are slow
-        only: check this promise alone; may be repeated
+        matches: parallel matches
+        seed: seed of the test matches
+        most_steps: limit per playthrough, for slow games
+        only: check only this promise; may be repeated
         as_json: print the report as one JSON object
     """
     from pvp_ml.games.conformance.check import check_game
@@ -143,11 +143,11 @@ def check(
 
 @app.command
 def setup(name: str, *, packs: Annotated[bool, Parameter(negative="")] = False) -> None:
-    """Fetch what a game needs from outside: a simulator, meshes.
+    """Download what a game needs, such as a simulator or meshes.
 
     Args:
         name: a name from `pvp-ml game list`
-        packs: fetch training packs too, for games that have some (rocket_league)
+        packs: also download training packs, for games that have them (rocket_league)
     """
     from pvp_ml.games import registry
 
@@ -156,7 +156,7 @@ def setup(name: str, *, packs: Annotated[bool, Parameter(negative="")] = False) 
         raise UserError(f"game '{game.name}' has no training packs", "leave --packs out")
     console = Console(highlight=False, soft_wrap=True)
     if game.tooling.setup is None:
-        console.print(f"{game.name} needs nothing")
+        console.print(f"{game.name} needs no setup")
         return
     game.tooling.setup(lambda line: console.print(escape(line)))
     if packs and game.tooling.setup_packs is not None:
@@ -166,13 +166,13 @@ def setup(name: str, *, packs: Annotated[bool, Parameter(negative="")] = False) 
 
 @app.command
 def conform(name: str, *, traces: Path, free_plays: int = 40, limit: int = 0, as_json: AsJson = False) -> int:
-    """Compare a game with recorded matches of the original: rolls, every tick again, and free play.
+    """Compare a game with recorded matches of the original: single rolls, replayed ticks, and free play.
 
     Args:
         name: a name from `pvp-ml game list`
         traces: the folder of recorded matches
-        free_plays: fights of our own per group, to compare distributions; 0 leaves that out
-        limit: read so many recorded matches only; 0 = all
+        free_plays: fights to play per group to compare distributions; 0 = none
+        limit: read only this many recorded matches; 0 = all
         as_json: print the report as one JSON object
     """
     from pvp_ml.games import registry
@@ -194,7 +194,7 @@ def _configured(name: str, settings: list[str] | None) -> tuple[GameType, GameCo
     for setting in settings or ():
         key, sign, text = setting.partition("=")
         if not sign:
-            raise UserError(f"'{setting}' is no setting", "write --set KEY=VALUE")
+            raise UserError(f"'{setting}' is not a setting", "write --set KEY=VALUE")
         try:
             values[key] = json.loads(text)
         except (json.JSONDecodeError, RecursionError):

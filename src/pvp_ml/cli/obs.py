@@ -19,13 +19,13 @@ app = App(name="obs", help="Look over logs of observations.")
 
 @app.command
 def check(log: Path, *, game: str, model: Path | None = None, steps: int = 200) -> int:
-    """Name the columns of a log that do not look like the game's: constant, out of range, wrong units, shifted.
+    """List the columns of a log that look wrong for the game: constant, out of range, wrong units, shifted.
 
     Args:
-        log: JSON lines, each with `obs` as it is sent to a server
-        game: the game that the observations are of
-        model: compare with what this model saw in training, instead of playing the game at random
-        steps: how long 64 random matches are played for comparison
+        log: JSON lines, each with the `obs` that your bot sends
+        game: the game of the observations
+        model: compare with what this model saw in training, instead of with random play
+        steps: steps of random play in 64 matches to compare with
     """
     found = registry.find(game)
     config = found.config()

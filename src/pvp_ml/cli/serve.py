@@ -33,24 +33,24 @@ class ServeOptions:
 
     Attributes:
         model: a model file or name; may be given several times
-        models_dir: serve every .zip of this folder (default: ./models when there is no --model)
-        plugin: a scripted player to serve by its name; may be given several times
-        game: the game that plugins play, when the models do not say
-        host: address to listen on; anything but this machine needs a token
-        port: JSON lines
-        side_port: HTTP: /healthz /readyz /metrics /v1/models /v1/predict and the WebSocket /v1/stream (default: none)
-        token_file: file that holds the token; or set PVP_ML_TOKEN
-        allow_origin: an origin whose pages may ask over HTTP, such as https://example.org; may be given several times
+        models_dir: serve every .zip in this folder; default: ./models if there is no --model
+        plugin: a scripted player to serve; may be given several times
+        game: the game of the plugins, if the models do not determine it
+        host: address to listen on; any other than this machine needs a token
+        port: port for JSON lines
+        side_port: port for HTTP (/healthz /readyz /metrics /v1/models /v1/predict) and WebSocket (/v1/stream)
+        token_file: file with the token; or set PVP_ML_TOKEN
+        allow_origin: allow requests from pages of this origin, e.g. https://example.org; may be given several times
         deadline_ms: a request that waits longer gets an error instead
-        max_connections: of the line port; the side port has places of its own
-        idle_timeout: seconds without a message after which a connection is closed; 0 = never
-        reload_seconds: how often changed files are looked for; 0 = never
-        float_values: answer `values` as one number, as old servers did, not as a list
-        protocol: old = a request that cannot be answered ends its connection, and only the log says why; clients of the
-            old API know no field `error` (the command serve-api chooses it)
-        seed: of the sampled actions; default: a secret one
-        engine: what computes the networks; auto measures what is installed and takes the fastest for each batch size
-        device: cpu, or a device of torch such as cuda
+        max_connections: limit of the JSON-lines port; the side port has its own limit
+        idle_timeout: close a connection after this many seconds without a message; 0 = never
+        reload_seconds: how often to look for changed files; 0 = never
+        float_values: return `values` as one number, as old servers did, instead of a list
+        protocol: old = close the connection on an error and explain it only in the log, because clients of the old
+            API do not expect a field `error` (`serve-api` uses it)
+        seed: seed for sampled actions; default: a secret one
+        engine: library that computes the networks; auto measures and picks the fastest for each batch size
+        device: cpu, or a torch device such as cuda
     """
 
     model: tuple[str, ...] = ()

@@ -45,15 +45,15 @@ def train(
     resume.
 
     Args:
-        preset: a preset's name or file (`pvp-ml config list`), or a training.yaml of the old Rocket League trainer;
+        preset: a preset's name or file (`pvp-ml config list`), or the old Rocket League trainer's training.yaml;
             without one, choose a game with --game
-        seeds: train so many runs one after the other, NAME-seed0, NAME-seed1, …; `pvp-ml compare` joins them
-        detach: outlive the terminal; see `pvp-ml jobs`
-        resume: continue from this checkpoint folder instead of the run's newest checkpoint
-        milestone: continue from this milestone of the run (`Phase1-BallTouching/025M`); `pick` lets you choose
-        warm_start: begin a new run with what fits of this model, checkpoint or run; says what it left out
-        bc_model: begin a new run with this clone (`pvp-ml bc train`), all but its value head; it is also the teacher
-            (`ppo.teacher.weight`); let the critic catch up with `ppo.critic_warmup`
+        seeds: train this many runs one after the other: NAME-seed0, NAME-seed1, …; `pvp-ml compare` joins them
+        detach: keep training when the terminal closes; see `pvp-ml jobs`
+        resume: continue from this checkpoint folder instead of the newest checkpoint
+        milestone: continue from this milestone of the run (`Phase1-BallTouching/025M`); `pick` shows a list
+        warm_start: start a new run with the weights that fit from this model, checkpoint or run; lists the rest
+        bc_model: start a new run from this clone (`pvp-ml bc train`), without its value head; it is also the teacher
+            (`ppo.teacher.weight`); `ppo.critic_warmup` lets the critic catch up first
     """
     if flags and flags[0] in ACTIONS:
         return ACTIONS[flags[0]](flags[1:])
@@ -104,7 +104,8 @@ def train_detached(config: Config, words: Sequence[str]) -> int:
     if store.path.is_dir() and (running := read_job(store.path).process):
         raise UserError(f"run '{config.run.name}' is training already (process {running.pid})", "choose another --name")
     job = start_detached(store, words)
-    print(f"run '{job.name}' trains on its own; look: pvp-ml jobs logs {job.name} · stop: pvp-ml jobs stop {job.name}")
+    print(f"run '{job.name}' is training in the background")
+    print(f"  log: pvp-ml jobs logs {job.name} --follow\n  stop: pvp-ml jobs stop {job.name}")
     if config.tracking.tensorboard and importlib.util.find_spec("tensorboard") is not None:
         from pvp_ml.cli.runs.tensorboard import tensorboard
 
@@ -151,8 +152,8 @@ def train_one(config: Config, start: Start) -> int:
     console = Console()
     with ending_on_sigterm(), open_run(config, console, start) as run:
         if not run.has_more():
-            done = f"run '{config.run.name}' has its {run.progress.steps:,} steps"
-            print(f"{done}; give a larger --total-timesteps to train on")
+            done = f"run '{config.run.name}' has finished its {run.progress.steps:,} steps"
+            print(f"{done}; give a larger --total-timesteps to continue")
             return 0
         loop(run)
         reports = [] if run.is_stopping else final_evaluation(run)

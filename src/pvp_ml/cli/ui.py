@@ -37,16 +37,16 @@ def ui(
     *, host: str = "127.0.0.1", port: int = 8642, token_file: Path | None = None, open: bool = True,
     directory: Directory = Path(RUNS), keep: bool = True, folder: Path | None = None,
 ) -> None:  # fmt: skip
-    """Open the site: play and watch games, follow runs while they train, look at models and replays.
+    """Open the site: play and watch games, follow runs while they train, browse models and replays.
 
     Args:
-        host: address of the site; anything but this machine needs a token
-        port: port of the site; 0 = any free one
-        token_file: file that holds the token; or set PVP_ML_TOKEN
-        open: show it in the browser
+        host: address to listen on; any other than this machine needs a token
+        port: port to listen on; 0 = any free one
+        token_file: file with the token; or set PVP_ML_TOKEN
+        open: open the browser
         directory: where runs are kept
-        keep: keep replays and, of your own matches, demonstrations for `pvp-ml bc train`
-        folder: where they are kept; default: `arena` in the user's folder
+        keep: save replays, and your own decisions as demonstrations for `pvp-ml bc train`
+        folder: where to save them; default: `arena` in the user folder
     """
     from pvp_ml.web.arena import home_folder
 

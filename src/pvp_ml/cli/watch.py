@@ -24,7 +24,7 @@ from pvp_ml.model.bundle import model_name
 from pvp_ml.selfplay.evaluate import Contestant, find_contestant
 from pvp_ml.spec import GameSpec
 
-app = App(name="replay", help="Matches that were saved: watch them again.")
+app = App(name="replay", help="Replay saved matches.")
 Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 
 
@@ -32,7 +32,7 @@ def watch(
     game: str, *flags: Flags, model: str = "", against: str = "", scenario: str = "", seed: int = 0, save: str = "",
     delay_ms: int = 0, browser: bool = False,
 ) -> None:  # fmt: skip
-    """Play one match and tell it step by step. The game's own settings are flags too, such as --set mode=2v2.
+    """Play one match and print it step by step. The game's own settings are flags too, such as --set mode=2v2.
 
     Args:
         game: the game, as in `pvp-ml game list`
@@ -41,8 +41,8 @@ def watch(
         scenario: the kind of match; default: the game's first
         seed: the same seed gives the same match
         save: also write the match to this file, for `pvp-ml replay show`
-        delay_ms: wait between steps, to follow it with the eye
-        browser: on the game's page instead of in words, with the game's default settings
+        delay_ms: pause between steps, so that you can follow
+        browser: show it in the browser, with the game's default settings
     """
     kind = registry.find(game)
     if browser:
@@ -114,11 +114,11 @@ def _narration(
 
 @app.command
 def show(file: str, *, delay_ms: int = 0) -> None:
-    """Tell a saved match step by step.
+    """Print a saved match step by step.
 
     Args:
         file: what `pvp-ml watch --save FILE` wrote
-        delay_ms: wait between lines
+        delay_ms: pause between lines
     """
     replay = read_replay(Path(file))
     for line in narrate(replay.game, play(replay)):

@@ -107,7 +107,7 @@ class Roster:
         self.refuse_nobody()
         missing = len(self.slots) - self.present
         if missing:
-            log.warning("%d of %d workers are not there yet; the run begins without them", missing, len(self.slots))
+            log.warning("%d of %d workers have not joined yet; the run starts without them", missing, len(self.slots))
 
     @property
     def present(self) -> int:
@@ -156,7 +156,7 @@ class Roster:
                 f"{slot.losses} workers of rank {rank} were lost one after the other, the last {why}",
                 "see `ray status` and the logs of that node",
             )
-        log.warning("worker %d %s; a new one starts, its rollout in flight is lost", rank, why)
+        log.warning("worker %d %s; starting a new one, its current rollout is lost", rank, why)
         if slot.state is None:  # otherwise nothing was played since the checkpoint: the next one starts from there too
             self._forget(rank)
         slot.arrived = None

@@ -105,11 +105,11 @@ class KernelSet:
         try:
             lock.acquire(blocking=False)
         except Timeout:
-            print(f"pvp-ml: waiting for another process that compiles {what} …", file=sys.stderr, flush=True)
+            print(f"pvp-ml: waiting for another process to compile {what} …", file=sys.stderr, flush=True)
             lock.acquire()
         try:
             if not complete.exists():
-                print(f"pvp-ml: compiling {what}, once, about a minute …", file=sys.stderr, flush=True)
+                print(f"pvp-ml: compiling {what} (only once, about a minute) …", file=sys.stderr, flush=True)
                 with _without_collector():
                     play()
                 complete.touch()

@@ -143,13 +143,13 @@ class SimServerOptions:
         port: default: $REMOTE_ENV_PORT, or 7070
         host: address to listen on; the protocol has no password
         open_to_network: allow an address that other machines can reach
-        mode: lock-step = a fight moves on when both sides have acted; real-time = a tick every 600 ms
-        lock_step: one tick for all fights, which waits for every agent, and names as the original server matches them
-        deadline: seconds that an agent may keep its opponent waiting before the fight is void
-        max_agents: agents at once
-        seed: of fights that do not ask for a seed; default: a secret one
-        switches_on: rule switches to set to the reference's behaviour, such as damage_received_zero
-        switches_off: rule switches to set away from it
+        mode: lock-step = a fight advances once both sides have acted; real-time = a tick every 600 ms
+        lock_step: one shared tick that waits for every agent, with the original server's name matching
+        deadline: seconds an agent may keep its opponent waiting before the fight is void
+        max_agents: limit of connected agents
+        seed: seed of fights that do not request one; default: a secret one
+        switches_on: rules to set as in the reference, such as damage_received_zero
+        switches_off: rules to set differently from the reference
     """
 
     port: int | None = None

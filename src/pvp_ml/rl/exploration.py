@@ -69,7 +69,7 @@ def allowed_choices(interface: Interface, config: PpoConfig) -> BoolArray | None
             if choice not in heads[name].choices:
                 raise _unknown("forbidden", f"choice of head '{name}'", choice, heads[name].choices)
         if len(set(choices)) == heads[name].size:
-            raise UserError(f"ppo.forbidden: nothing is left of head '{name}'", "leave it at least one choice")
+            raise UserError(f"ppo.forbidden leaves no choice of head '{name}'", "leave it at least one choice")
     return np.array([c not in config.forbidden.get(head.name, ()) for head in interface.heads for c in head.choices])
 
 

@@ -22,7 +22,7 @@ class AnchorConfig(BaseModel):
 
     weight: NonNegative = Field(Constant(0.0), description="weight of KL(policy ‖ anchor) in the loss; 0 = off")
     refresh: Annotated[int, Field(ge=0)] = Field(
-        0, description="copy the policy into the anchor every so many rollouts; 0 = never"
+        0, description="rollouts between copies of the policy into the anchor; 0 = never"
     )
 
 
@@ -47,25 +47,25 @@ class PpoConfig(BaseModel):
     n_epochs: Annotated[int, Field(ge=1, le=100)] = Field(2, description="passes over a rollout")
     learning_rate: NonNegative = Field(Constant(3e-4), description="step size of Adam")
     critic_learning_rate: NonNegative | None = Field(
-        None, description="its own step size for the critic; empty = the same"
+        None, description="separate step size for the critic; empty = the same"
     )
     gamma: Share = Field(Constant(0.995), description="discount per decision of a seat")
     gae_lambda: Share = Field(Constant(0.95), description="λ of the advantage estimate")
-    clip: NonNegative = Field(Constant(0.2), description="how far the probability ratio may move a sample's loss")
+    clip: NonNegative = Field(Constant(0.2), description="clipping range of the probability ratio")
     value_clip: Positive | None = Field(None, description="limit of a value's change per update; empty = none")
     value_coef: NonNegative = Field(Constant(0.5), description="weight of the value loss")
     entropy_coef: NonNegative = Field(Constant(0.01), description="weight of the entropy bonus, summed over heads")
     entropy_by_head: dict[str, NonNegative] = Field({}, description="head → its own entropy weight")
     max_grad_norm: Positive = Field(Constant(0.5), description="largest norm of a gradient step")
-    clip_apart: bool = Field(
-        False, description="limit the norms of the actor's and the critic's gradients apart, not of both together"
+    clip_apart: bool = Field(False, description="clip the actor's and the critic's gradients separately")
+    target_kl: Positive | None = Field(
+        None, description="stop the epochs of a rollout when the KL estimate exceeds this"
     )
-    target_kl: Positive | None = Field(None, description="stop a rollout's epochs once the KL estimate passes it")
     gradient_accumulation: Annotated[int, Field(ge=1)] = Field(1, description="minibatches per optimiser step")
     sequence_length: Annotated[int, Field(ge=1, le=4096)] = Field(
-        16, description="decisions through which a memory learns back"
+        16, description="decisions to backpropagate through with memory"
     )
-    freeze: tuple[str, ...] = Field((), description="tensors that do not learn, by the beginning of their names")
+    freeze: tuple[str, ...] = Field((), description="tensors to freeze, by the start of their names")
     adam_epsilon: Annotated[float, Field(gt=0)] = Field(1e-5, description="ε of Adam")
     normalize_observations: bool = Field(True, description="running mean and variance per feature")
     normalize_rewards: bool = Field(True, description="divide by the running root mean square of discounted returns")
@@ -73,7 +73,9 @@ class PpoConfig(BaseModel):
         Constant(5.0), description="limit of a step's reward once it is normalised; empty = none"
     )
     normalize_advantages: bool = Field(True, description="over the whole rollout")
-    critic_warmup: Annotated[int, Field(ge=0)] = Field(0, description="first rollouts in which only the critic learns")
+    critic_warmup: Annotated[int, Field(ge=0)] = Field(
+        0, description="number of first rollouts in which only the critic learns"
+    )
     win_coef: NonNegative = Field(Constant(0.1), description="weight of the win head's cross entropy")
     novelty_coef: NonNegative = Field(
         Constant(0.0), description="weight of the novelty reward: how far features are beyond one deviation, summed"
@@ -86,7 +88,7 @@ class PpoConfig(BaseModel):
     )
     greedy_chance: Share = Field(
         Constant(0.0),
-        description="chance of each decision in training that it is the likeliest choice, not a drawn one",
+        description="chance per training decision of taking the most likely choice instead of sampling",
     )
     device: Device = Field("auto", description="where gradients are computed; auto = a GPU if torch finds one")
     precision: Precision = Field(

@@ -35,10 +35,10 @@ class RewardConfig(BaseModel):
     weights: dict[str, Schedule] = Field({}, description="term → weight; empty = 1 for `win` (or for all terms)")
     expressions: dict[str, ExpressionTerm] = Field({}, description="name → own term over signals and terms")
     team_spirit: Annotated[Schedule, Within(0.0, 1.0)] = Field(
-        Constant(0.0), description="share of a seat's reward that is its team's mean"
+        Constant(0.0), description="share of a seat's reward that is replaced by its team's mean"
     )
     zero_sum: Annotated[Schedule, Within(0.0, 1.0)] = Field(
-        Constant(0.0), description="share of the opponents' mean reward that is taken off"
+        Constant(0.0), description="share of the opponents' mean reward to subtract"
     )
     clip: Annotated[float, Field(gt=0)] | None = Field(None, description="limit of a step's reward; empty = none")
 

@@ -160,7 +160,7 @@ def _wait_for_lock(job: Job, process: Identity, seconds: float) -> bool:
         if time.monotonic() >= deadline:
             raise UserError(
                 f"process {process.pid} does not hold the lock of run '{job.name}', whatever the run's files say",
-                f"it may be somebody else's; if it is yours, end it yourself: kill {process.pid}",
+                f"it may belong to someone else; if it is yours, stop it with: kill {process.pid}",
             )
         time.sleep(0.1)
     return False

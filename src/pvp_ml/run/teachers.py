@@ -23,12 +23,12 @@ def load_teacher(anchor: Anchor, policy: Policy, spec: GameSpec, name: str) -> N
     """Fill a trainee's teacher from a model file; it must have the very same network."""
     path = data_files.find("models", name, (".zip",), Path.cwd())
     if path is None:
-        raise UserError(f"ppo.teacher.model: there is no model '{name}'", "`pvp-ml model list` shows what there is")
+        raise UserError(f"ppo.teacher.model: there is no model '{name}'", "`pvp-ml model list` shows all models")
     bundle = read_bundle(path)
     require_fit(bundle, spec)
     if bundle.network != policy.network:
-        raise UserError(f"ppo.teacher.model: '{name}' has another network than this run",
-                        "give the run the teacher's network settings (`pvp-ml model inspect`)")  # fmt: skip
+        raise UserError(f"ppo.teacher.model: the network of '{name}' differs from this run's",
+                        "use the teacher's network settings (`pvp-ml model inspect`)")  # fmt: skip
     start = 0
     flat = anchor.flat.numpy()
     for key, shape in policy.shapes.items():

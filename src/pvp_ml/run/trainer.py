@@ -305,7 +305,7 @@ class Run:
         names = [phase.name for phase in self.whole.phases]
         label = free_label(self.store, names, self.phase, self.progress.steps)
         if not is_within(self.store.path, self.config.run.max_disk_gb, 0):
-            log.warning("milestone '%s' is not kept: the run has all of run.max_disk_gb", label)
+            log.warning("milestone '%s' was not saved: the run has reached run.max_disk_gb", label)
             self._owes_milestone = False
             return
         phase = names[self.phase] if names else ""
@@ -345,7 +345,7 @@ class Run:
             if self.is_stopping:
                 raise KeyboardInterrupt
             self.is_stopping = True
-            log.info("stopping after this rollout; press Ctrl-C again to leave without saving")
+            log.info("stopping after this rollout; press Ctrl-C again to quit without saving")
 
         old: dict[int, Any] = {}
         with contextlib.suppress(ValueError):  # only the main thread may handle signals
@@ -391,5 +391,5 @@ class Run:
         self._lost += len(lost.ranks)
         if self._lost > MAX_LOST_SHARDS:
             raise UserError(f"{self._lost} shards died in this session, the last: {lost}", "see `pvp-ml doctor`")
-        log.warning("%s; starting a new one, its matches in flight are lost", lost)
+        log.warning("%s; starting a new one, its current matches are lost", lost)
         self.learning.recover(lost.ranks)

@@ -139,7 +139,7 @@ class Competition:
                 if path is not None:
                     self.join(read_bundle(path), path.stem, "target", 0)
                 elif not is_scripted(self._spec, name):
-                    log.warning("target '%s' is neither a model file nor a scripted player and is not met", name)
+                    log.warning("target '%s' is neither a model file nor a scripted player; skipped", name)
 
     def _add_latest(self, steps: int) -> None:
         """The newest model of another run takes the place of its older one; `past` takes that run's whole league."""
@@ -168,7 +168,7 @@ class Competition:
                 self.join(bundle, f"{run}-{steps}", "past", steps)
                 found += 1
             except UserError as error:
-                log.warning("%s is not taken into the league: %s", path.name, error)
+                log.warning("%s cannot join the league: %s", path.name, error)
         if not found:
             log.warning("run '%s' has no usable model yet", run)
 

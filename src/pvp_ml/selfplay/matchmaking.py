@@ -44,15 +44,13 @@ class OpponentConfig(BaseModel):
     share: Annotated[Schedule, Within(low=0.0)] = Field(
         Constant(1.0), description="share of matches, relative to the others"
     )
-    delay: Share = Field(
-        Constant(0.0), description="chance per step that it gives no input; `random()` draws per opponent"
-    )
-    greedy: Share = Field(Constant(0.0), description="chance of a match in which it always takes its likeliest choice")
+    delay: Share = Field(Constant(0.0), description="chance per step of giving no input; `random()` draws per opponent")
+    greedy: Share = Field(Constant(0.0), description="chance that it takes its most likely choice throughout a match")
     noise: Annotated[Schedule, Within(low=0.0)] = Field(
-        Constant(0.0), description="noise on what it sees, in deviations of each feature"
+        Constant(0.0), description="noise on its observations, in standard deviations of each feature"
     )
     weighting: Weighting = Field("hard", description="pfsp: hard (1−w)², even w(1−w) or linear 1−w")
-    models: tuple[str, ...] = Field((), description="target: model files or scripted players, drawn alike")
+    models: tuple[str, ...] = Field((), description="target: model files or scripted players, each drawn equally often")
     run: str = Field("", description="latest, past, pfsp: the run whose newest model or league it is; empty = this one")
 
     @model_validator(mode="before")
@@ -79,14 +77,16 @@ class SelfPlayConfig(BaseModel):
         {}, description="the explicit way: self, past, pfsp, frozen, target, latest, a bot or a scripted player → share"
     )
     league_size: Annotated[int, Field(ge=1, le=10_000)] = Field(
-        20, description="past members kept; see docs for who goes"
+        20, description="past members to keep; docs/self-play.md says which are removed"
     )
     snapshot_every: Annotated[int, Field(ge=0)] = Field(
-        1_000_000, description="steps after which the main policy joins the league; 0 = never"
+        1_000_000, description="steps between additions of the main policy to the league; 0 = never"
     )
     quality_learning_rate: Annotated[float, Field(gt=0)] = Field(0.01, description="η of the league's quality rule")
     rating: RatingSystem = Field("openskill", description="online ratings of the league: openskill, or elo (K = 16)")
-    exploiters: dict[str, ExploiterConfig] = Field({}, description="name → a trainee that hunts the main one")
+    exploiters: dict[str, ExploiterConfig] = Field(
+        {}, description="name → a second network trained to beat the main one"
+    )
 
     @model_validator(mode="before")
     @classmethod

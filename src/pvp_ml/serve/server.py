@@ -80,7 +80,7 @@ class LoadedModels:
             except UserError as error:
                 if name in asked:
                     raise
-                log.warning("'%s' cannot be used and is left out: %s", name, error)
+                log.warning("'%s' cannot be used and is skipped: %s", name, error)
         for name in self._config.plugins:
             self._engine.put(self._plugin(name))
         self._add_unasked(asked)
@@ -100,15 +100,15 @@ class LoadedModels:
                 continue
             try:
                 self._put(name, path, stamp, await asyncio.to_thread(self._make, name, path))
-                log.warning("loaded '%s' again", name)
+                log.warning("reloaded '%s'", name)
             except Exception as error:  # whatever is wrong with one file, the others are served and looked after
                 self._seen[name] = (path, *stamp)
                 reason = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
-                log.warning("'%s' has changed but cannot be used, serving the old one: %s", name, reason)
+                log.warning("the new version of '%s' cannot be used, still serving the old one: %s", name, reason)
         for name in [name for name in self._seen if name not in paths]:
             del self._seen[name]
             self._engine.remove(name)
-            log.warning("'%s' is gone and no longer served", name)
+            log.warning("'%s' was deleted and is no longer served", name)
 
     def _make(self, name: str, path: Path) -> PolicyModel:
         """Read, build and warm up: all that takes time."""

@@ -25,7 +25,7 @@ def test_rewards_outside_nought_to_ten(caplog):
     for _ in range(3):
         alarms.write(point(match__reward_size=37.25, match__finished=50))
     assert warnings(caplog) == [
-        "a match pays about 37.2 (match/reward_size); between 0 and 10 learns best: make the reward weights smaller, "
+        "a match pays about 37.2 (match/reward_size); between 0 and 10 works best: use smaller reward weights, "
         "or set ppo.normalize_rewards"
     ]
     caplog.clear()
@@ -57,7 +57,7 @@ def test_a_run_that_cannot_fit_and_a_penalty_that_rewards(caplog, tmp_path):
     need = 1000 * bytes_per_match(config.env.spec, 100)
     warn_at_start(config, int(need / 0.79))
     assert warnings(caplog) == [
-        "reward.weights.damage_points_received is 0.1: that rewards what should hurt; a penalty is negative"
+        "reward.weights.damage_points_received is 0.1, which rewards a bad event; penalties are negative"
     ]
     warn_at_start(config, int(need / 0.81))
     assert "rollouts need about" in warnings(caplog)[1]
@@ -120,5 +120,5 @@ def test_auto_knows_whether_the_game_runs_elsewhere(tmp_path, monkeypatch):
 def test_a_game_says_which_of_its_terms_are_penalties(caplog, tmp_path):
     warn_at_start(load_config("", ["--game", "nh", "--reward.weights.damage_received", "0.1"], tmp_path), None)
     assert warnings(caplog) == [
-        "reward.weights.damage_received is 0.1: that rewards what should hurt; a penalty is negative"
+        "reward.weights.damage_received is 0.1, which rewards a bad event; penalties are negative"
     ]

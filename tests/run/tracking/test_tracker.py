@@ -69,7 +69,7 @@ def test_a_broken_sink_never_stops_training(tmp_path, caplog):
     assert tracker.last == {"x": 90.0}
     assert [r.getMessage() for r in caplog.records] == [
         "metrics sink 'broken' failed, training continues: ConnectionError: nobody there",
-        "metrics sink 'broken' is given up after 3 failures in a row",
+        "metrics sink 'broken' is disabled after 3 failures in a row",
     ]
 
 

@@ -24,9 +24,13 @@ Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 BASELINES = Path("benchmarks/baselines")
 PARTS = ("simulate", "infer", "sample", "learn", "wait")
 
-app.command("pvp_ml.cli.bench.shots:shots", name="shots", help="Success at the shots of training packs.")
-app.command("pvp_ml.cli.bench.serve:serve", name="serve", help="A server's requests per second, beside a plain one.")
-app.command("pvp_ml.cli.bench.sim_server:sim_server", name="sim-server", help="Agent-steps per second of sim-server.")
+app.command("pvp_ml.cli.bench.shots:shots", name="shots", help="Measure success at the shots of training packs.")
+app.command(
+    "pvp_ml.cli.bench.serve:serve", name="serve", help="Measure a server's requests per second, against a plain one."
+)
+app.command(
+    "pvp_ml.cli.bench.sim_server:sim_server", name="sim-server", help="Measure sim-server: agent-steps per second."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +83,13 @@ def sim(
     repeats: int = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Random legal play, the simulation alone: agent-steps per second of processor time spent in the game.
+    """Measure the simulator alone, with random legal play: agent-steps per second of CPU time.
 
     Args:
         game: a name from `pvp-ml game list`
-        matches: matches side by side; 0 = as many as suit the game
-        seconds: processor time per repeat
-        repeats: how often
+        matches: parallel matches; 0 = a number that suits the game
+        seconds: CPU time per repeat
+        repeats: number of repeats
         as_json: print one JSON object
     """
     from pvp_ml.cli.bench.loops import simulate
@@ -111,16 +115,16 @@ def train(
     compare: Literal["", "sb3", "original"] = "",
     as_json: AsJson = False,
 ) -> None:
-    """The whole loop: decisions learned per second of processor time, a simulator's own processes counted (Linux).
+    """Measure the training loop: decisions learned per second of CPU time, external simulators included (Linux).
 
     Settings are flags, as in `pvp-ml train`; --game connect4 chooses a game.
 
     Args:
         preset: a preset's name or file
         rollouts: rollouts per repeat, after two to warm up
-        repeats: how often
-        compare: measure that in the same run, too: sb3 (MaskablePPO of sb3-contrib, same game, network and batch), or
-            original (the 512-512 network of osrs-pvp-reinforcement-learning instead of the default one)
+        repeats: number of repeats
+        compare: also measure, in the same run, sb3 (sb3-contrib's MaskablePPO: same game, network and batch) or
+            original (the 512-512 network of osrs-pvp-reinforcement-learning)
         as_json: print one JSON object
     """
     from pvp_ml.cli.bench.loops import ORIGINAL, SEPARATE, learn

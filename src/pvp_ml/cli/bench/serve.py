@@ -47,7 +47,7 @@ def serve(*, game: str = registry.DEMO_GAME, network: Literal["default", "origin
         model: a model file instead
         clients: how many at once; may be given several times
         seconds: per repeat
-        repeats: how often, the two servers in turn
+        repeats: number of repeats, the two servers in turn
         engine: as in `pvp-ml serve`
         as_json: print one JSON object
     """

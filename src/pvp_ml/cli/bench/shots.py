@@ -34,7 +34,7 @@ def shots(
         model: a model file or the name of a bot
         against: bots or models to compare with; default: the scripted bots
         count: shots to play, evenly spread over the packs; 0 = all
-        greedy: models play their preferred choice instead of sampling
+        greedy: models take their most likely choice instead of sampling
         by_pack: a line for every pack, not only for strikers and goalies
         as_json: print one JSON object: `players` has an entry per player, with its packs
     """

@@ -11,12 +11,12 @@ from pvp_ml.games import registry
 
 def sim_server(*, agents: Sequence[int] = (2, 20, 100, 200), seconds: float = 2.0, repeats: int = 3,
                as_json: AsJson = False) -> None:  # fmt: skip
-    """Pairs of agents that step as soon as they are answered: steps per second of the server's processor time.
+    """Measure pairs of agents that step as soon as they get an answer: steps per second of the server's CPU time.
 
     Args:
-        agents: how many at once; may be given several times
+        agents: number of agents; may be given several times
         seconds: per repeat
-        repeats: how often
+        repeats: number of repeats
         as_json: print one JSON object
     """
     check(min(agents), seconds, repeats)

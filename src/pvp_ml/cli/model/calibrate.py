@@ -24,19 +24,19 @@ def calibrate(
     model: str, *, against: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
     matches: int = 2000, head: bool = True, check: bool = False, seed: int = 0, to: Path | None = None,
 ) -> int:  # fmt: skip
-    """Measure the chance to win that a model states, correct it for each opponent, and keep both in its file.
+    """Measure and correct a model's chance to win for each opponent, and save both in its file.
 
-    The head is fitted on matches of its own first; the policy's actions do not change. Pages show the chance only
+    The head is fitted first, on separate matches; the policy's actions do not change. Pages show the chance only
     against opponents that were measured.
 
     Args:
         model: a name from `pvp-ml model list`, or a file
         against: opponents: `self`, bots, scripted players; default: itself and every bot of the game
-        matches: played against each opponent, once to fit the head, once to correct it, once to measure
-        head: fit the win head anew; --no-head only corrects what it says
-        check: change nothing: measure the chance as the file states it now; give a seed that it was not made with
+        matches: per opponent and purpose: to fit the head, to correct it, to measure it
+        head: refit the win head; --no-head only corrects its output
+        check: only measure the chance that the file gives now; use a seed that it was not fitted with
         seed: the same seed gives the same matches
-        to: where the result goes; default: the file itself
+        to: where to write the result; default: the same file
     """
     path = find(model)
     bundle = read_bundle(path)

@@ -35,7 +35,7 @@ def list_(
     *, directory: Annotated[str, Parameter(name=("--directory", "--experiments-dir"))] = data_files.RUNS,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """List the models of this folder, of the user and of the package, and those of the runs.
+    """List all models: in this folder, in the user folder, in the package and in runs.
 
     Args:
         directory: where runs are kept
@@ -57,12 +57,12 @@ def list_(
     if as_json:
         print(json.dumps({"models": entries}))
     else:
-        Console().print(table if table.row_count else "no models yet; `pvp-ml demo` makes one")
+        Console().print(table if table.row_count else "no models yet; `pvp-ml demo` trains one")
 
 
 @app.command
 def inspect(model: str, *, as_json: AsJson = False) -> None:
-    """Print what a model file says of itself: its card, network, training and results.
+    """Show a model's card, network, training and results.
 
     Args:
         model: a name from `pvp-ml model list`, or a file
@@ -82,7 +82,7 @@ def inspect(model: str, *, as_json: AsJson = False) -> None:
 
 @app.command
 def verify(model: str) -> None:
-    """Read every byte of a model file, check it, and check that it fits its game; exit code 2 when it does not.
+    """Check every byte of a model file, and that it fits its game; exit code 2 if not.
 
     Args:
         model: a name from `pvp-ml model list`, or a file
@@ -92,18 +92,18 @@ def verify(model: str) -> None:
     game = registry.find(bundle.metadata.game)
     digest = game.spec(game.config()).interface_digest
     fits = "fits the game with its default settings" if digest == bundle.interface.digest else "needs other settings"
-    print(f"{path}: sound, {bundle.metadata.game}, {fits}, {bundle.content_hash[:16]}")
+    print(f"{path}: verified, {bundle.metadata.game}, {fits}, {bundle.content_hash[:16]}")
 
 
 @app.command(name="import")
 def import_(old: Path, *, to: Path | None = None) -> None:
-    """Turn a model of the old trainer (.zip) into a model file of today; nothing in it is run.
+    """Convert a model of the old trainer (.zip); no code in it is executed.
 
-    Beside the model lies NAME.import.json: settings of its environment with schedules, league and ratings, and notes.
+    NAME.import.json, beside the model, holds its environment settings, schedules, league, ratings and notes.
 
     Args:
         old: the old file
-        to: where the model goes; default: models/NAME.zip
+        to: where to write the model; default: models/NAME.zip
     """
     from pvp_ml.compat.convert import convert
     from pvp_ml.compat.old_model import read_legacy
@@ -112,7 +112,7 @@ def import_(old: Path, *, to: Path | None = None) -> None:
     imported = convert(model)
     path = to or Path("models") / f"{old.stem}.zip"
     if path.resolve() == old.resolve() or path.exists():
-        raise UserError(f"'{path}' exists", "say where the model goes with --to")
+        raise UserError(f"'{path}' exists", "choose another file with --to")
     path.parent.mkdir(parents=True, exist_ok=True)
     write_bundle(path, imported.bundle)
     path.with_suffix(".import.json").write_text(json.dumps(imported.report, indent=1) + "\n", encoding="utf-8")
@@ -131,8 +131,8 @@ def export(
 ) -> None:  # fmt: skip
     """Write a model in another program's format, or as a bot for RLBot v5.
 
-    Inputs of a program are obs, mask, noise [, memory], its outputs actions, log_prob [, …]. Noise of zeros gives the
-    preferred choice; standard Gumbel noise gives samples.
+    The exported program takes obs, mask, noise [, memory] and returns actions, log_prob [, …]. Zero noise gives the
+    most likely choice; standard Gumbel noise gives samples.
 
     Args:
         model: a name from `pvp-ml model list`, or a file
@@ -140,8 +140,8 @@ def export(
         torch: file to write for `torch.export.load`
         rlbot: new folder for RLBot v5 (rocket_league): bot.toml, run script, model, golden states checked at start
         tick_skip: ticks per decision of the RLBot folder, as in training
-        timeout_s: seconds of a match in training, for models that see the share of it that is left (`advanced1`);
-            default: as the run says that the model lies in
+        timeout_s: length of a match in training, for models that see the remaining share of it (`advanced1`);
+            default: from the configuration of the model's run
     """
     if onnx is None and torch is None and rlbot is None:
         raise UserError("no format is chosen", "give --onnx FILE, --torch FILE or --rlbot FOLDER")
@@ -185,7 +185,7 @@ def find(model: str) -> Path:
     """The file of a model, by name or path; a run's name stands for its newest model."""
     path = data_files.find("models", model, (".zip",), Path.cwd()) or dict(data_files.models(Path.cwd())).get(model)
     if path is None:
-        raise UserError(f"there is no model '{model}'", "`pvp-ml model list` shows what there is")
+        raise UserError(f"there is no model '{model}'", "`pvp-ml model list` shows all models")
     return path
 
 

@@ -22,22 +22,22 @@ class PlayOptions:
     """The flags of `pvp-ml play`.
 
     Attributes:
-        against: a model file or name, a scripted player or a bot; default: the shipped model, else a bot of the game
-        text: in this terminal, step by step, instead of on a page
-        seat: where you sit, counted from 0
+        against: a model file or name, a scripted player or a bot; default: the shipped model, or a bot of the game
+        text: play in this terminal instead of the browser
+        seat: your seat, counted from 0
         scenario: default: the game's first
-        greedy: a model takes its preferred choice instead of sampling
-        seed: the same seed deals the same match
-        host: address of the page; anything but this machine needs a token
-        port: port of the page; 0 = any free one
-        token_file: file that holds the token; or set PVP_ML_TOKEN
-        open: show the page in the browser
-        keep: keep replays and, of your own matches, demonstrations for `pvp-ml bc train`
-        folder: where they are kept; default: `arena` in the user's folder
-        server: vgc: log in at this Showdown server (ws://… or wss://…) and accept challenges; `local` starts one here
+        greedy: models take their most likely choice instead of sampling
+        seed: the same seed gives the same match
+        host: address to listen on; any other than this machine needs a token
+        port: port to listen on; 0 = any free one
+        token_file: file with the token; or set PVP_ML_TOKEN
+        open: open the browser
+        keep: save replays, and your own decisions as demonstrations for `pvp-ml bc train`
+        folder: where to save them; default: `arena` in the user folder
+        server: vgc: log in to this Showdown server (ws://… or wss://…) and accept challenges; `local` starts one here
         user: vgc: the name to log in with
-        password_file: vgc: file that holds the password, where the server wants one
-        battles: vgc: leave after so many battles; 0 = play on
+        password_file: vgc: file with the password, if the server needs one
+        battles: vgc: leave after this many battles; 0 = never
         team: vgc: a shipped team or a PokePaste file; default: all shipped ones in turn
         format: vgc: the format; default: the game's
     """

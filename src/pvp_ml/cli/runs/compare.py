@@ -23,15 +23,15 @@ def compare(
     *runs: str, metric: str = "eval/win_rate", directory: str = RUNS, png: str = "",
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:  # fmt: skip
-    """Compare runs; those named `x-seed0`, `x-seed1`, … are joined: interquartile mean with a 95 % bootstrap band, or
-    with the range where there are fewer than five seeds.
+    """Compare runs. Runs named `x-seed0`, `x-seed1`, … are joined: interquartile mean with a 95 % bootstrap band, or
+    the range if there are fewer than five seeds.
 
     Args:
         runs: names of runs, or of groups of seeds; none = all
-        metric: what to compare, see docs/metrics.md
+        metric: what to compare; see docs/metrics.md
         directory: where runs are kept
-        png: draw the curves into this file
-        as_json: print the final values as JSON
+        png: save a chart of the curves to this file
+        as_json: print one JSON object with the final values of each run
     """
     folders = sorted(path.parent for path in Path(directory).glob("*/metrics.jsonl"))
     chosen = [f for f in folders if not runs or f.name in runs or group_name(f.name) in runs]

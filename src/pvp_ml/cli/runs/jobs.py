@@ -18,7 +18,7 @@ from pvp_ml.errors import UserError, visible
 from pvp_ml.run.jobs import Job, find_job, list_jobs, stop_job
 from pvp_ml.run.tracking.live_view import count, duration
 
-app = App(name="jobs", help="What runs, what it prints, and how to stop it.")
+app = App(name="jobs", help="List, follow, stop and remove runs.")
 Directory = Annotated[str, Parameter(name=("--directory", "--experiments-dir"))]
 
 
@@ -26,7 +26,7 @@ Directory = Annotated[str, Parameter(name=("--directory", "--experiments-dir"))]
 def show(
     *, directory: Directory = RUNS, as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
 ) -> None:
-    """Every run: whether it trains now, how far it is.
+    """List all runs: whether each is training, and how far it is.
 
     Args:
         directory: where runs are kept
@@ -47,7 +47,7 @@ def show(
         print(json.dumps({"runs": rows}))
         return
     if not jobs:
-        print(f"no runs in '{directory}' yet; begin with: pvp-ml train --preset nh/quick")
+        print(f"no runs in '{directory}' yet; start one with: pvp-ml train --preset nh/quick")
         return
     table = Table("run", "state", "pid", "steps", "trained for", box=box.SIMPLE_HEAD)
     for job in jobs:
@@ -58,13 +58,13 @@ def show(
 
 @app.command
 def logs(name: str, *, directory: Directory = RUNS, follow: bool = False, lines: int = 50) -> None:
-    """What a detached run printed.
+    """Print the log of a detached run.
 
     Args:
         name: the run
         directory: where runs are kept
         follow: keep printing until the run ends or Ctrl-C
-        lines: how many of the last lines to begin with
+        lines: how many of the last lines to print first
     """
     job = find_job(Path(directory), name)
     if not job.log.is_file():
@@ -77,7 +77,7 @@ def logs(name: str, *, directory: Directory = RUNS, follow: bool = False, lines:
 
 @app.command
 def attach(name: str, *, directory: Directory = RUNS) -> None:
-    """Follow a running job's log; Ctrl-C leaves it running.
+    """Follow the log of a run; Ctrl-C stops following, not the run.
 
     Args:
         name: the run
@@ -88,7 +88,7 @@ def attach(name: str, *, directory: Directory = RUNS) -> None:
 
 @app.command
 def stop(name: str, *, directory: Directory = RUNS) -> None:
-    """Let a run save and leave; what does not leave within 20 seconds is killed, with all its processes.
+    """Stop a run after it has saved; whatever is still running after 20 seconds is killed.
 
     Args:
         name: the run, or `all`

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pvp_ml.cluster.ray_cluster import RayCluster
     from pvp_ml.games.registry import GameConfig, GameType
 
-app = App(name="league", help="Who is in a run's league and how they fare; ratings among any models.")
+app = App(name="league", help="Show a run's league; rate models against each other.")
 AsJson = Annotated[bool, Parameter(name="--json", negative="")]
 
 
@@ -46,9 +46,9 @@ def show(
     Args:
         run: the run's name
         directory: where runs are kept
-        png: also draw the payoff table into this file
+        png: also save the payoff table as a picture
         as_csv: print the payoff table as CSV
-        as_json: print everything as JSON
+        as_json: print one JSON object
     """
     league = read_league(Path(directory) / run)
     players = [MAIN, *(m.key for m in league.members), *(k for k in league.payoff if ":" in k)]
@@ -79,15 +79,15 @@ def rate(
     *, models: Annotated[list[str], Parameter(consume_multiple=True)], matches: int = 1000, game: str = "",
     seed: int = 0, png: str = "", distributed: bool = False, ray_address: str = "", as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Everybody against everybody, with fitted ratings (Bradley–Terry, 95 % intervals); a bot is the anchor.
+    """Play everybody against everybody and fit ratings (Bradley–Terry, 95 % intervals), anchored at a bot.
 
     Args:
         models: model files, bots or scripted players
         matches: per pair
-        game: the game, where no model says it
+        game: the game, if no model determines it
         seed: the same seed gives the same matches
-        png: also draw the payoff table into this file
-        distributed: play the pairs as tasks on a Ray cluster; the result is the same
+        png: also save the payoff table as a picture
+        distributed: play the pairs on a Ray cluster; the result is the same
         ray_address: that cluster (`auto`, HOST:PORT); default: $RAY_ADDRESS, else all cores here
         as_json: print one JSON object
     """
@@ -117,7 +117,7 @@ def rate(
 
 
 def _print_members(league: League, players: list[str], names: list[str]) -> None:
-    table = Table("player", "kind", "joined at", "quality", "rating", "±", "main makes", box=box.SIMPLE_HEAD)
+    table = Table("player", "kind", "joined at", "quality", "rating", "±", "win rate of main", box=box.SIMPLE_HEAD)
     kinds = {m.key: m for m in league.members}
     for player, name in zip(players, names, strict=True):
         belief, member, score = league.belief(player), kinds.get(player), league.score(MAIN, player)

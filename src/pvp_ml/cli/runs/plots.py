@@ -103,7 +103,7 @@ def _figure(width: float, height: float) -> tuple[Any, Any]:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        raise UserError("drawing pictures needs matplotlib", "pip install 'pvp-ml[plot]'") from None
+        raise UserError("charts need matplotlib", "pip install 'pvp-ml[plot]'") from None
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.add_subplot()

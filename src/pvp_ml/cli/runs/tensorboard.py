@@ -23,10 +23,10 @@ def tensorboard(*, logdir: str = "tensorboard", port: int = 0, wait: bool = Fals
     """Start TensorBoard on the loopback address, or say where it already runs.
 
     Args:
-        logdir: where runs write their event files
+        logdir: folder of the event files
         port: 0 = 6006 or the next free one
         wait: stay in the foreground until Ctrl-C
-        stop: end the one that runs
+        stop: stop the running one
     """
     folder = Path(logdir)
     if stop:
@@ -73,7 +73,7 @@ def _recorded(folder: Path) -> tuple[Identity, int] | None:
 def _stop(folder: Path) -> None:
     found = _recorded(folder)
     if found is None:
-        print(f"no TensorBoard runs for '{folder}'")
+        print(f"TensorBoard is not running for '{folder}'")
         return
     send(found[0], signal.SIGTERM)
     print(f"stopped TensorBoard on port {found[1]}")

@@ -50,11 +50,11 @@ class FightConfig(RemoteFields):
     """Settings of both fights."""
 
     max_ticks: int = Field(1000, ge=1, le=MOST_TICKS, description="ticks after which a match is truncated")
-    death_match: bool = Field(True, description="end by death only; else a fighter without food ties the match")
-    random_tiles: bool = Field(True, description="random start tiles; else both start on the same fixed tile")
-    terrain: Terrain = Field("wilderness", description="water and lava in the way as in the original, or open ground")
-    switches_on: tuple[str, ...] = Field((), description="rule switches to set to the reference's behaviour")
-    switches_off: tuple[str, ...] = Field((), description="rule switches to set away from the reference's behaviour")
+    death_match: bool = Field(True, description="only death ends a match; false: a fighter without food ties it")
+    random_tiles: bool = Field(True, description="random start tiles; false: both start on the same fixed tile")
+    terrain: Terrain = Field("wilderness", description="with water and lava as in the original, or open ground")
+    switches_on: tuple[str, ...] = Field((), description="rules to set as in the reference")
+    switches_off: tuple[str, ...] = Field((), description="rules to set differently from the reference")
 
     @field_validator("switches_on", "switches_off")
     @classmethod
@@ -69,8 +69,8 @@ class NhConfig(FightConfig):
     """Settings of the NH fight; the defaults are those of the published general training."""
 
     builds: tuple[Build, ...] = Field(GENERAL_BUILDS, min_length=1, description="builds to draw from, same for both")
-    randomize_gear: bool = Field(True, description="apply the build's gear randomisation, each side its own")
-    fight_type: FightType = Field("drawn", description="drawn uniformly, given by the build, or fixed")
+    randomize_gear: bool = Field(True, description="vary the gear within the build, for each side separately")
+    fight_type: FightType = Field("drawn", description="random, given by the build, or fixed")
     only_switch_prayer_when_about_to_attack: bool = Field(False, description="overheads legal only then")
     only_switch_gear_when_attack_soon: bool = Field(False, description="attacks legal only when ready")
     allow_smite: bool = Field(False, description="Smite is legal")

@@ -36,14 +36,14 @@ Positive = Annotated[int, Field(ge=1)]
 
 
 class EnvConfig(Section):
-    """What is played. The game's own settings stand here too, beside these."""
+    """What is played. The game's own settings are in this section too."""
 
     name: str = Field(description="the game, as in `pvp-ml game list`")
     matches: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
-        128, description="matches played side by side, all shards together; `auto` = from cores and memory"
+        128, description="parallel matches, over all shards; `auto` = chosen from cores and memory"
     )
     scenarios: dict[str, Annotated[float, Field(ge=0)]] = Field(
-        {}, description="scenario → how often it is drawn; empty = the game's first"
+        {}, description="scenario → how often to draw it; empty = the game's first"
     )
 
     @property
@@ -69,9 +69,9 @@ class EvalConfig(Section):
     every: Count = Field(0, description="environment steps between evaluations; 0 = only at the end")
     matches: Positive = Field(200, description="matches per evaluation and opponent, seats swapped")
     opponents: tuple[str, ...] = Field(("random",), description="bots of the game, players, or model files")
-    greedy: bool = Field(False, description="play the likeliest choice instead of sampling")
+    greedy: bool = Field(False, description="take the most likely choice instead of sampling")
     references: dict[str, float] = Field(
-        {}, description="reference opponent → its known rating; gives `eval/rating`, in the same points"
+        {}, description="reference opponent → its known rating; enables `eval/rating` on the same scale"
     )
 
 
@@ -79,19 +79,21 @@ class RunSection(Section):
     """The experiment itself."""
 
     name: str = Field("", description="folder under `directory`; empty = the preset's name, or the game's")
-    description: str = Field("", description="free text that is kept with the run")
-    preset: str = Field("", description="what the run began with; filled in by itself")
+    description: str = Field("", description="free text, stored with the run")
+    preset: str = Field("", description="what the run started from; filled in automatically")
     directory: str = Field(RUNS, description="where runs are kept")
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="everything random follows from it")
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="seed of all randomness")
     total_steps: Count = Field(1_000_000, description="environment steps of all matches; 0 = until stopped")
-    max_seconds: Annotated[float, Field(ge=0)] = Field(0.0, description="training time after which it stops; 0 = none")
-    session_rollouts: Count = Field(0, description="rollouts after which this session stops; 0 = none")
-    shards: Count = Field(0, description="processes that play and learn in step; 0 = one per core")
+    max_seconds: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="stop after this much training time; 0 = no limit"
+    )
+    session_rollouts: Count = Field(0, description="stop this session after this many rollouts; 0 = no limit")
+    shards: Count = Field(0, description="worker processes, each playing and learning; 0 = one per core")
     checkpoint_every: Positive = Field(250_000, description="environment steps between checkpoints")
-    keep_checkpoints: Annotated[int, Field(ge=2)] = Field(3, description="newest checkpoints that stay on disk")
-    milestone_every: Count = Field(0, description="steps between milestones, which are kept for ever; 0 = none")
+    keep_checkpoints: Annotated[int, Field(ge=2)] = Field(3, description="number of checkpoints to keep")
+    milestone_every: Count = Field(0, description="steps between milestones, which are never deleted; 0 = none")
     max_disk_gb: Annotated[float, Field(ge=0)] = Field(
-        0.0, description="refuse to start when checkpoints and milestones would need more; 0 = no limit"
+        0.0, description="refuse to start if checkpoints and milestones would need more; 0 = no limit"
     )
     early_stopping: Expression | None = Field(
         None, description="stop once this is true, such as `eval_win_rate > 0.95`: metric names with _ for /"
@@ -106,10 +108,10 @@ class TrackingConfig(Section):
 
     view: View = Field("auto", description="live panel, lines, or off; auto = live on a terminal")
     tensorboard: bool = Field(True, description="also write event files for TensorBoard")
-    tensorboard_directory: str = Field("tensorboard", description="where they go, one folder per run")
-    histograms: bool = Field(False, description="TensorBoard also shows how weights and rewards are distributed")
-    wandb: str = Field("", description="project at Weights & Biases to send metrics to; empty = none")
-    debug: tuple[Topic, ...] = Field((), description="what to tell in detail, such as `actions,rewards`")
+    tensorboard_directory: str = Field("tensorboard", description="where event files go, one folder per run")
+    histograms: bool = Field(False, description="also log histograms of weights and rewards to TensorBoard")
+    wandb: str = Field("", description="Weights & Biases project to send metrics to; empty = none")
+    debug: tuple[Topic, ...] = Field((), description="what to log in detail, such as `actions,rewards`")
 
     @field_validator("debug", mode="before")
     @classmethod
@@ -122,13 +124,13 @@ class ClusterConfig(Section):
     """Where matches are played when one machine is not enough. Learning stays in the trainer's process."""
 
     distribute: bool | Annotated[int, Field(ge=0, le=100_000)] = Field(
-        False, description="play on a Ray cluster: true = a worker per CPU, a number = so many workers"
+        False, description="play on a Ray cluster: true = one worker per CPU, or a number of workers"
     )
     ray_address: str = Field(
-        "", description="a cluster that runs: `auto` or HOST:PORT; empty = $RAY_ADDRESS, else one on this machine"
+        "", description="a running cluster: `auto` or HOST:PORT; empty = $RAY_ADDRESS, or a new one on this machine"
     )
     staleness: Annotated[int, Field(ge=0, le=64)] = Field(
-        0, description="updates that a rollout may be old when it is learned from; 0 = in step, same result as here"
+        0, description="how many updates old a rollout may be; 0 = synchronous, the same result as local training"
     )
     dashboard: bool = Field(False, description="Ray's web page on port 8265 of a cluster on this machine")
 
@@ -145,9 +147,9 @@ class PhaseConfig(Section):
     promote: Expression | None = Field(
         None, description="move to the next phase once this is true; metric names with _ for /, and `phase_steps`"
     )
-    min_steps: Count = Field(0, description="steps that the phase lasts at least")
+    min_steps: Count = Field(0, description="minimum length of the phase in steps")
     settings: dict[str, Any] = Field(
-        {}, description="what is different: any section but run, tracking, cluster, coach and network"
+        {}, description="what this phase changes: any section except run, tracking, cluster, coach and network"
     )
 
 
@@ -164,7 +166,7 @@ class Config(Section):
     tracking: TrackingConfig = TrackingConfig()
     cluster: ClusterConfig = ClusterConfig()
     coach: CoachConfig = CoachConfig()
-    phases: tuple[PhaseConfig, ...] = Field((), description="stretches with settings of their own, one after another")
+    phases: tuple[PhaseConfig, ...] = Field((), description="training phases in order, each with its own settings")
 
     def in_phase(self, index: int) -> Config:
         """The configuration while that phase lasts; without phases, this one."""

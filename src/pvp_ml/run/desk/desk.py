@@ -87,7 +87,7 @@ class Desk:
         store = RunStore(self._experiments, name)
         config = store.path / "config.yml"
         if files.read_limited(config, files.MAX_CONFIG_BYTES) is None:
-            raise UserError(f"run '{name}' has no config.yml to go on with", "start it again with `pvp-ml train`")
+            raise UserError(f"run '{name}' has no config.yml to continue with", "start it again with `pvp-ml train`")
         words = ["--preset", str(config), "--run.name", name, "--run.directory", str(self._experiments),
                  "--tracking.view", "lines", "--tracking.tensorboard-directory", "tensorboard"]  # fmt: skip
         started = start_detached(store, words)

@@ -71,11 +71,11 @@ def check_room(config: Config, spec: GameSpec, folder: Path) -> Need:
     if limit and need.total > limit:
         raise UserError(
             f"the run will need about {need.text()}, run.max_disk_gb allows {size_text(limit)}",
-            "raise it, keep fewer checkpoints, or choose a longer --milestone-every",
+            "raise it, keep fewer checkpoints, or use a longer --milestone-every",
         )
     free = shutil.disk_usage(next(parent for parent in (folder, *folder.resolve().parents) if parent.exists())).free
     if need.total > free:
-        log.warning("the run will need about %s of disk, %s are free", need.text(), size_text(free))
+        log.warning("the run will need about %s of disk, but only %s are free", need.text(), size_text(free))
     return need
 
 

@@ -56,7 +56,7 @@ class RunLock:
                     "wait for it, stop it, or choose another --name",
                 )
             if holder:
-                log.warning("recovered the lock of process %s on %s, which is gone", holder["pid"], holder["host"])
+                log.warning("took over the lock of process %s on %s, which has ended", holder["pid"], holder["host"])
             self._describe()
         except BaseException:
             os.close(self._file)
@@ -103,13 +103,13 @@ def _open(path: Path) -> int:
         file = os.open(path, os.O_RDWR | os.O_CREAT | _NO_FOLLOW, 0o644)
     except OSError as error:
         what = "is a link" if path.is_symlink() else "is not a plain file" if path.is_dir() else str(error.strerror)
-        raise UserError(f"lock '{path}' {what}", "look at who put it there, and delete it") from error
+        raise UserError(f"lock '{path}' {what}", "find out who put it there, and delete it") from error
     status = os.fstat(file)
     if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
         return file
     os.close(file)
     what = "is a link: its file has another name" if stat.S_ISREG(status.st_mode) else "is not a plain file"
-    raise UserError(f"lock '{path}' {what}", "look at who put it there, and delete it")
+    raise UserError(f"lock '{path}' {what}", "find out who put it there, and delete it")
 
 
 def _holder(data: bytes) -> dict[str, Any]:

@@ -31,14 +31,14 @@ def warn_at_start(config: Config, free: int | None) -> None:
     need = config.env.matches * bytes_per_match(spec, config.ppo.n_steps, len(config.network.frames))
     if free is not None and need > ROLLOUTS_SHARE * free:
         log.warning(
-            "rollouts need about %s of memory, %s are free: take a smaller --num-envs or --n-steps",
+            "rollouts need about %s of memory, but only %s are free: use a smaller --num-envs or --n-steps",
             size_text(need), size_text(free),
         )  # fmt: skip
     for name in (*PENALTIES, *config.env.type.tooling.penalties):
         schedule = config.reward.weights.get(name)
         weight = schedule.at(Progress(total_steps=1)) if schedule is not None else 0.0
         if weight > 0.0:
-            log.warning("reward.weights.%s is %g: that rewards what should hurt; a penalty is negative", name, weight)
+            log.warning("reward.weights.%s is %g, which rewards a bad event; penalties are negative", name, weight)
 
 
 class Alarms:
@@ -57,8 +57,8 @@ class Alarms:
         if size > LARGEST_REWARD and not self._is_normalised:
             self._say(
                 "size",
-                f"a match pays about {size:.3g} (match/reward_size); between 0 and {LARGEST_REWARD:g} learns best: "
-                "make the reward weights smaller, or set ppo.normalize_rewards",
+                f"a match pays about {size:.3g} (match/reward_size); between 0 and {LARGEST_REWARD:g} works best: "
+                "use smaller reward weights, or set ppo.normalize_rewards",
             )
         if self._unpaid >= MATCHES_WITHOUT_REWARD:
             self._say("unpaid", f"{self._unpaid:.0f} matches paid no reward at all: check the reward weights")

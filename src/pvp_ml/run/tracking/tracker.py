@@ -94,7 +94,7 @@ class Tracker:
         if self._failures[name] == 1:
             log.warning("metrics sink '%s' failed, training continues: %s: %s", name, type(error).__name__, error)
         if self._failures[name] >= MAX_FAILURES:
-            log.warning("metrics sink '%s' is given up after %d failures in a row", name, MAX_FAILURES)
+            log.warning("metrics sink '%s' is disabled after %d failures in a row", name, MAX_FAILURES)
             del self._sinks[name]
 
 

@@ -22,8 +22,8 @@ Parameters = tuple[tuple[str, str | int | float | bool], ...]
 class RemoteFields(GameConfig):
     """Settings of a game that an external server may play."""
 
-    remote: str = Field("", description="host:port of an external server that plays the fights; empty = here")
-    remote_command: str = Field("", description="command that starts such a server; it is stopped with the run")
+    remote: str = Field("", description="host:port of an external fight server; empty = built-in")
+    remote_command: str = Field("", description="command that starts the server; it stops with the run")
     remote_timeout_s: float = Field(8.0, gt=0, le=3600, description="seconds without an answer that void a match")
     remote_desync_ticks: int = Field(2, ge=0, description="ticks that may be lost between two steps of a match")
     remote_desync_s: float = Field(0.0, ge=0, description="most seconds between two steps; 0 = any")
@@ -56,7 +56,7 @@ class ContractConfig(RemoteFields):
     contract: str = Field("NhEnv", description="name or file of the contract: heads and features as JSON")
     agent_type: str = Field("", description="what the server calls it; empty = the contract's name")
     max_ticks: int = Field(1000, ge=1, le=1_000_000, description="steps after which a match is truncated")
-    death_match: bool = Field(True, description="end by death only; else a fighter without food ties the match")
+    death_match: bool = Field(True, description="only death ends a match; false: a fighter without food ties it")
     random_tiles: bool = Field(True, description="sent as `training`: random start tiles")
     reset_params: str = Field("{}", description="JSON object of further reset parameters")
 

@@ -325,7 +325,7 @@ class RemoteGame:
         if agent.index % SEATS not in row.live:  # it was only leaving
             return
         if fault is Fault.CRASHED and self._process is not None and self._process.ensure():
-            log.warning("the server had ended and was started again")
+            log.warning("the server had stopped and was restarted")
         if row.phase is RowPhase.STARTING:
             self._abandon(row, now)
             row.retry_at = max(now, *(self._links.links[a.index].retry_at for a in row.fighters))

@@ -74,7 +74,9 @@ class ServerProcess:
     def start(self, environment: Mapping[str, str] | None = None) -> None:
         """Start it and wait until the port answers; raises UserError when it does not."""
         if is_taken(self.address):
-            raise UserError(f"somebody listens on {self.address} already", "stop that server or choose another port")
+            raise UserError(
+                f"something already listens on {self.address} already", "stop that server or choose another port"
+            )
         offset = max(0, self.address.port - 7070)
         inherited = {
             "GRADLE_OPTS": GRADLE_OPTS,

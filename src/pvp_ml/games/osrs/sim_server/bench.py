@@ -22,7 +22,7 @@ JUDGED = 20  # agents of the headline figure
 
 
 def bench(agents: Sequence[int], seconds: float, repeats: int) -> dict[str, Any]:
-    """Pairs of agents that step as soon as they are answered: steps per second of the server's processor time."""
+    """Measure pairs of agents that step as soon as they get an answer: steps per second of the server's CPU time."""
     if any(count % 2 for count in agents):
         raise UserError(f"agents {list(agents)} must be even", "they fight in pairs")
     rows = []

@@ -48,7 +48,7 @@ class BotSettings(BaseModel):
     format: int = Field(1, ge=1, le=1)
     tick_skip: int = Field(8, ge=1, le=60, description="ticks per decision")
     delay_ticks: int = Field(1, ge=0, le=59, description="ticks before a decision acts; RLBot itself takes one")
-    greedy: bool = Field(True, description="play the likeliest choice instead of sampling")
+    greedy: bool = Field(True, description="take the most likely choice instead of sampling")
     timeout_s: float = Field(
         300.0, gt=0, le=3600, description="length of a match in training; only version 1 of the observation shows it"
     )
