@@ -191,7 +191,7 @@ def test_tensorboard_is_started_once_and_stopped(typed, folder, monkeypatch, tmp
         pid = json.loads((folder / "tensorboard/.server.json").read_text())["pid"]
         assert "stopped TensorBoard" in typed("pvp-ml tensorboard --stop")
         assert os.waitpid(pid, 0)[1] == signal.SIGTERM
-    assert "no TensorBoard runs" in typed("pvp-ml tensorboard --stop")
+    assert "TensorBoard is not running" in typed("pvp-ml tensorboard --stop")
 
 
 def test_a_detached_run_starts_where_it_was_asked_to_and_has_tensorboard(typed, monkeypatch):

@@ -96,7 +96,7 @@ def test_check_tells_each_promise_and_the_exit_code_tells_the_verdict(capsys, ex
 
 
 def test_setup_reports_what_it_does(capsys, extra_games):
-    assert run(capsys, "setup", "kuhn")[1] == "kuhn needs nothing\n"
+    assert run(capsys, "setup", "kuhn")[1] == "kuhn needs no setup\n"
     assert run(capsys, "setup", "needy")[1] == "fetching [cards]\nkuhn is ready\n".replace("kuhn", "needy")
 
 
@@ -104,7 +104,7 @@ def test_setup_reports_what_it_does(capsys, extra_games):
     ("words", "says"),
     [
         (["show", "conect4"], "there is no game 'conect4' — did you mean 'connect4'?"),
-        (["show", "probe", "--set", "gap"], "'gap' is no setting — write --set KEY=VALUE"),
+        (["show", "probe", "--set", "gap"], "'gap' is not a setting — write --set KEY=VALUE"),
         (["show", "probe", "--set", "knd=x"], "game 'probe' has no setting 'knd' — did you mean 'kind'?"),
         (["check", "probe", "--set", "gap=0"], "setting 'gap': Input should be greater than or equal to 1 — got 0"),
         (["check", "kuhn", "--only", "x"], "there is no promise 'x'"),

@@ -35,7 +35,7 @@ def test_list_inspect_verify(models, capsys):
     assert run(["model", "inspect", "zero", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["game"] == "connect4"
     assert run(["model", "verify", "models/zero.zip"]) == 0
-    assert "sound, connect4, fits the game" in capsys.readouterr().out
+    assert "verified, connect4, fits the game" in capsys.readouterr().out
 
 
 def test_a_damaged_file_is_named(models, capsys):

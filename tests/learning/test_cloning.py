@@ -263,7 +263,7 @@ def test_a_teacher_must_exist_and_have_the_same_network(tmp_path):
     for teacher, words in (
         ({"weight": 0.1}, "no teacher"),
         ({"weight": 0.1, "model": "nowhere"}, "no model 'nowhere'"),
-        ({"weight": 0.1, "model": str(path)}, "another network"),
+        ({"weight": 0.1, "model": str(path)}, "differs from this run"),
     ):
         with pytest.raises(UserError, match=words):
             Session("connect4", 4, {"n_steps": 4, "teacher": teacher}, {"trunk": (16,)})
