@@ -162,7 +162,7 @@ class VecGame(Protocol):
     Not whatever M, the row it runs in, or what the row played before.
     """
 
-    runs_elsewhere: ClassVar[Literal[False]] = False  # tells the two kinds of game apart
+    runs_elsewhere: ClassVar[Literal[False]] = False  # distinguishes the two kinds of game
     spec: GameSpec
     matches: int
 

@@ -47,7 +47,7 @@ class Segment:
 
     @classmethod
     def create(cls, size: int) -> Self:
-        """A new file of zeros; whoever sees the run end removes it."""
+        """A new file of zeros; removed when the run ends."""
         directory = _directory(size)
         remove_orphans(Path(directory or tempfile.gettempdir()))
         handle, name = tempfile.mkstemp(prefix=f"pvp-ml-{os.getpid()}-", suffix=".mem", dir=directory)

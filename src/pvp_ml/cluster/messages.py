@@ -34,7 +34,7 @@ class RolloutRequest:
     mix: LineupMix
     progress: Progress
     drawn: int  # plans of this rank that were played before
-    state: dict[str, Any] | None = None  # go on from here first
+    state: dict[str, Any] | None = None  # continue from here first
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Ray as the transport to rollout workers and tasks. The only module that imports it, and only when it is asked for.
 
 A cluster that this process starts listens on loopback alone, wants a token, and has no dashboard unless asked. Ray
-moves Python objects: whoever reaches its ports can run code, so nothing here ever opens one to the outside.
+moves Python objects: anyone who reaches its ports can run code, so nothing here ever opens one to the outside.
 """
 
 from __future__ import annotations

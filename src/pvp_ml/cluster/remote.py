@@ -1,7 +1,7 @@
 """Shards whose games run elsewhere: workers play, this process learns from the rollouts that they send.
 
 With a staleness of 0 every rollout is acted by the newest weights, in the same matches and minibatches as local shards:
-the weights come out bit for bit the same. With more, workers go on playing while this process learns; a rollout is
+the weights come out bit for bit the same. With more, workers keep playing while this process learns; a rollout is
 never more than that many versions old when it is learned from, because learning waits for one that would become so.
 """
 

@@ -1,6 +1,6 @@
 """Who is there: workers by rank, what each was asked, and what it answered. Losing one and starting another is here.
 
-A worker that dies is replaced. Until its successor is there the others go on without it; what is lost is the rollout in
+A worker that dies is replaced. Until its successor is ready the others continue without it; lost is the rollout in
 flight and the matches in it.
 """
 
@@ -75,7 +75,7 @@ class WorkerSlot:
     losses: int = 0  # in a row
     has_played: bool = False
     state: dict[str, Any] | None = None  # what its next rollout starts from, where a checkpoint says so
-    offered: frozenset[str] = frozenset()  # members that its worker knows of
+    offered: frozenset[str] = frozenset()  # members that its worker has
     arrived: tuple[Delivery, Arrays] | None = None
 
 

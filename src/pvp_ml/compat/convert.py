@@ -33,7 +33,7 @@ class Imported:
 
     @property
     def needs_contract(self) -> bool:
-        """Whether no game here has these features and heads, so that the contract must lie beside the model."""
+        """Whether no game here has these features and heads, so that the contract must be kept beside the model."""
         return self.bundle.metadata.game == CONTRACT_GAME
 
 

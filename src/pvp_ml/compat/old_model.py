@@ -165,7 +165,7 @@ def _tensors(archive: LegacyArchive, refs: Any, what: str) -> dict[str, Array]:
             raise LegacyError(f"{what} '{name}' is not a tensor of float32")
         archive.check_storage(ref.storage)
     if sum(max(ref.storage.count, math.prod(ref.size)) for ref in refs.values()) > MAX_NUMBERS:
-        raise LegacyError(f"{what} holds more than {MAX_NUMBERS} numbers")  # each view reads its storage anew
+        raise LegacyError(f"{what} holds more than {MAX_NUMBERS} numbers")  # each view re-reads its storage
     return {name: archive.tensor(ref) for name, ref in refs.items()}
 
 

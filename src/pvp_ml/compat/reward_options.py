@@ -49,7 +49,7 @@ JOINED = {
 """Options that only have a meaning together."""
 
 FOOD_SWITCH = "reward-target-food-on-death"
-"""There a switch; here the name of a flag that takes a weight. The value tells which is meant."""
+"""There a switch; here the name of a flag that takes a weight. The value shows which is meant."""
 
 REWARDS = frozenset({*SIMPLE, *JOINED, "safe-penalty", "custom-reward-function"})
 

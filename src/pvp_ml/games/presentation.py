@@ -72,7 +72,7 @@ class Presentation:
     page_settings: settings of matches on the page, where they differ from the game's defaults.
     page_hides: settings that are about training or machines, so that a page does not offer them.
     roster: what people may bring to a match on the page.
-    rival: name of the model that people meet when they name nobody; '' = whoever is there.
+    rival: name of the default opponent for people; '' = any that is available.
     """
 
     narrate: Callable[[Iterable[tuple[VecGame, StepBuffers]]], Iterator[str]] | None = None

@@ -141,7 +141,7 @@ def narrate(game: str, steps: Iterable[tuple[VecGame, StepBuffers]]) -> Iterator
         return
     before: dict[str, Any] = {}
     for number, (played, out) in enumerate(steps):
-        if is_over(out):  # the row is empty by now: only the result is left to tell
+        if is_over(out):  # the row is empty by now: only the result is left to report
             how = "ended" if out.ended[0] else "truncated"
             yield f"{number:4d}  {how}, result {out.result[0].tolist()} (1 won, 0 tied, -1 lost)"
             return

@@ -134,7 +134,7 @@ class Bundle:
 def make_bundle(spec: GameSpec, network: NetworkConfig, tensors: Mapping[str, Array], normalizer: Mapping[str, Array],
                 training: Training | None = None, results: tuple[MatchResult, ...] = (),
                 card: str | None = None) -> Bundle:  # fmt: skip
-    """A bundle of these weights; copies them, so that the trainer may go on."""
+    """A bundle of these weights; copies them, so that the trainer can continue."""
     kept = {name: _frozen(tensors[name], np.float32) for name in tensor_shapes(network, spec.interface)}
     statistics = {name: _frozen(normalizer[name], np.float64) for name in normalizer_shapes(network, spec.interface)}
     metadata = Metadata(

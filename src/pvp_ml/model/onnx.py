@@ -1,6 +1,6 @@
 """A policy as an ONNX program, written from its weights: needs the library onnx, and no torch.
 
-The program decides like `actor`, with noise as an input: whoever runs it with the same noise chooses alike.
+The program decides like `actor`, with noise as an input: the same noise gives the same choices.
 The only module that imports onnx. Shape letters as in `spec`; N stacked observation, G memory, B rows (any number).
 """
 

@@ -114,7 +114,7 @@ def read_recording(path: Path, game: str, interface: Interface) -> Recording:
                 "actions": ((b, len(interface.heads)), "I64"),
                 "lane": ((b,), "I64"),
             }
-            if facts.format > 1:  # the first format did not tell which lanes are of one match
+            if facts.format > 1:  # the first format did not say which lanes belong to one match
                 layout["match"] = ((b,), "I64")
             rows = read_tensors(pieces_of(file, entries[ROWS]), layout, ROWS)
     except OSError as error:
@@ -129,7 +129,7 @@ def read_recording(path: Path, game: str, interface: Interface) -> Recording:
 
 
 def join(recordings: list[Recording]) -> Recording:
-    """Several recordings of different matches as one; their lanes and matches are numbered anew."""
+    """Several recordings of different matches as one; their lanes and matches are renumbered."""
     lanes, matches = (_apart(column) for column in zip(*((r.lane, r.matches) for r in recordings), strict=True))
     whole = stacked(recordings)
     return Recording(whole.obs, whole.mask, whole.actions, lanes, matches)

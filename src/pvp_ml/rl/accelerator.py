@@ -20,14 +20,14 @@ from pvp_ml.rl.ppo_config import Device, Precision
 
 
 class Judged(NamedTuple):
-    """What a minibatch's backward pass tells."""
+    """Results of a minibatch's backward pass."""
 
     sums: Tensor  # [len(SUMS)+H]
     win_logit: Tensor | None  # [B]
 
 
 def backward(policy: Policy, batch: Minibatch, anchors: Mapping[str, Anchor], weights: LossWeights) -> Judged:
-    """Add the gradient of a minibatch's summed loss to what `bind_gradients` named; returns what there is to report."""
+    """Add the gradient of a minibatch's summed loss to those of `bind_gradients`; returns the numbers to report."""
     near = {
         key: policy.anchor_log_probs(anchor, batch.obs, batch.legal, batch.actions, batch.memory)
         for key, anchor in anchors.items()

@@ -1,8 +1,8 @@
 """Adam over a policy's flat weights, in which a tensor may be left out: frozen weights do not move at all.
 
-A gradient of zero is not enough to hold weights still, because what Adam remembers of earlier gradients goes on moving
+A gradient of zero is not enough to hold weights still, because Adam's momentum keeps moving
 them. So the optimiser works on spans: runs of neighbouring tensors that learn and have made the same number of steps.
-A tensor that is frozen keeps its moments and its number of steps, and goes on from there once it learns again.
+A tensor that is frozen keeps its moments and its number of steps, and continues from there when it learns again.
 """
 
 from __future__ import annotations

@@ -171,7 +171,7 @@ class ShardLearner:
         return torch.cat([obs, torch.from_numpy(past[index])], dim=1) if past.shape[1] else obs
 
     def _sample(self, index: npt.NDArray[np.int64], k: int, clock: int) -> npt.NDArray[np.int64]:
-        """A share of the rows, drawn anew for every rollout: a fixed stride would meet the same seats and matches."""
+        """A share of the rows, drawn again for every rollout: a fixed stride would repeat seats and matches."""
         rng = np.random.default_rng(scramble(self._seed, _STATISTICS_CHANNEL, self.rank, clock, k))
         count = math.ceil(STATISTICS_SHARE * len(index))
         return index[np.sort(rng.choice(len(index), count, replace=False))]
@@ -320,7 +320,7 @@ class ShardLearner:
         return win_head.measure(share.chains, share.win_logit, self.waiting, after)
 
     def drop(self) -> None:
-        """Forget the rollout without learning from it; matches go on."""
+        """Discard the rollout without learning from it; matches continue."""
         self.rollout.drop()
         self.waiting[:] = 0.0
 

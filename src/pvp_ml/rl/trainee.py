@@ -82,7 +82,7 @@ class Trainee:
         return limit.at(progress) if limit is not None and self.config.normalize_rewards else math.inf
 
     def forget_rewards(self, look: int = 0) -> None:
-        """Measure the size of returns anew, in the next `look` rollouts without learning from them."""
+        """Re-measure the size of returns in the next `look` rollouts, without learning from them."""
         self.looking = look
         for part, value in (("mean", 0.0), ("var", 1.0), ("count", EPSILON)):
             self.reward_statistics[f"reward/{part}"][0] = value

@@ -1,6 +1,6 @@
 """What the win head learns from and how well it foresees results.
 
-A match that ends in the rollout labels its rows with the result. A match that goes on labels them with the head's own
+A match that ends in the rollout labels its rows with the result. An unfinished match labels them with the head's own
 prediction at the lane's last decision (a temporal-difference target), so that the head learns from every tick of a long
 match and not from its last ticks alone. Held-out matches label nothing.
 
@@ -37,7 +37,7 @@ class Chains:
 
     of_row: Ints  # [B]
     lane: Ints  # [N] match slot · S + seat
-    points: FloatArray  # [N] 1 won, ½ tied, 0 lost; NaN: goes on, or void
+    points: FloatArray  # [N] 1 won, ½ tied, 0 lost; NaN: unfinished, or void
     goes_on: npt.NDArray[np.bool_]  # [N] has not ended
     is_first: npt.NDArray[np.bool_]  # [N] the lane's first match of the rollout, perhaps begun before it
     held_out: npt.NDArray[np.bool_]  # [N]
@@ -77,7 +77,7 @@ def chains(rollout: Rollout, index: Ints) -> Chains:
 
 
 def last_decisions(rollout: Rollout, trainee: int) -> tuple[Ints, Ints]:
-    """Lanes [L] in which a trainee's match goes on, and the flat index [L] of its last decision there."""
+    """Lanes [L] in which a trainee's match is unfinished, and the flat index [L] of its last decision there."""
     steps = len(rollout.end)
     slots, seats = rollout.shape.matches, rollout.shape.seats
     own = rollout.owner[:steps] == trainee
@@ -107,7 +107,7 @@ def lessons(found: Chains, waiting: Sums, at_cut: FloatArray) -> Lessons:
 def row_weights(taught: Lessons, mean_length: float) -> FloatArray:
     """[B]: mean length / the match's own length, so that a match counts once however long it is.
 
-    Lengths are in decisions. A match that goes on is taken to be of mean length until it is longer than that.
+    Lengths are in decisions. An unfinished match is assumed to have mean length until it is longer than that.
     """
     length = np.where(taught.goes_on, np.maximum(taught.decisions, mean_length), taught.decisions)
     return (mean_length / length).astype(np.float32)

@@ -90,7 +90,7 @@ class Pupil:
 
 def coach(game: VecGame | AsyncVecGame, policy: Policy, config: CoachConfig, seed: int,
           tell: Callable[[Round], None] = lambda done: None) -> None:  # fmt: skip
-    """Teach the policy in place; `tell` hears of every round and may raise KeyboardInterrupt to end it."""
+    """Teach the policy in place; `tell` is called after every round and may raise KeyboardInterrupt to stop."""
     spec = game.spec
     if not isinstance(game, AdvisingGame):
         raise UserError(f"the bots of '{spec.name}' cannot advise", "choose a game whose bots say what they would do")

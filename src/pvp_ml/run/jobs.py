@@ -33,7 +33,7 @@ State = Literal["running", "finished", "stopped"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A run and whoever trains it."""
+    """A run and the process that trains it."""
 
     name: str
     folder: Path
@@ -80,7 +80,7 @@ def read_job(folder: Path) -> Job:
 
 
 def read_state(folder: Path, steps: int) -> State:
-    """The state alone, for whoever knows how far the run is."""
+    """The state alone, for callers that already have the progress."""
     return _state(folder, read_trainer(folder)[0], steps)
 
 

@@ -1,7 +1,7 @@
 """Who a process is, asked of the kernel: what a file says about a process is checked here before anybody acts on it.
 
-Linux tells everything in /proc. Elsewhere on Unix `ps` tells the start time and the command line, and whether a lock is
-held but not by whom. Windows tells nothing: there, nothing matches and nothing is ended.
+Linux has everything in /proc. Elsewhere on Unix `ps` gives the start time and the command line, and whether a lock is
+held but not by whom. Windows gives nothing: there, nothing matches and nothing is stopped.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def start_time(pid: int) -> str:
 
 
 def command_line(pid: int) -> tuple[str, ...]:
-    """The words that the process was started with; all in one where only `ps` tells them, empty if nobody does."""
+    """The words that the process was started with; as one string where only `ps` is available, empty if nothing is."""
     if not PROC.is_dir():
         command = _ps("command", pid)
         return (command,) if command else ()

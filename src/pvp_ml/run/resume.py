@@ -32,7 +32,7 @@ class Start:
     checkpoint: str = ""
     milestone: str = ""
     warm_start: str = ""
-    bc_model: str = ""  # a warm start from a clone: everything but the critic, which has to learn anew
+    bc_model: str = ""  # a warm start from a clone: everything but the critic, which starts from scratch
 
     @property
     def source(self) -> str:

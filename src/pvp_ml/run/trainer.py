@@ -217,7 +217,7 @@ class Run:
         self.tracker.write(Point(self.progress.steps, self.progress.rollouts, self.seconds, values))
 
     def promote_if_ready(self) -> None:
-        """Go on to the next phase when this one's condition holds. Trainees keep everything, matches start anew."""
+        """Move to the next phase when this one's condition holds. Trainees keep everything, matches start again."""
         phases = self.whole.phases
         if self.phase + 1 >= len(phases):
             return
@@ -382,7 +382,7 @@ class Run:
         """Exploiters that found something join the league and start again from the main policy."""
         for name in self.competition.finished_hunts(self.progress.steps):
             label = f"{name}-{self.progress.steps}"
-            with self.store.tolerating("league member"):  # an exploiter that cannot be kept goes on until it can
+            with self.store.tolerating("league member"):  # an exploiter that cannot be saved continues until it can
                 self.competition.join(self.bundle(name), label, "exploiter", self.progress.steps)
                 self.learning.restart(name, MAIN)
                 self.competition.restart_hunt(name, self.progress.steps)

@@ -1,4 +1,4 @@
-"""What a run knows of its opponents: the league, its members on disk, the matchmaker, the exploiters' hunts."""
+"""A run's opponents: the league, its members on disk, the matchmaker, the exploiters."""
 
 from __future__ import annotations
 

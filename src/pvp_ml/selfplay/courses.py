@@ -1,4 +1,4 @@
-"""Telling matches apart: a number for everything that was seen in a match, whoever sat where.
+"""Distinguishing matches: a number for everything that was seen in a match, independent of the seats.
 
 Two players that never draw play the same match again whenever it begins alike. A hundred such matches may be four, and
 an interval over a hundred would promise too much.

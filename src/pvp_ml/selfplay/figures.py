@@ -51,7 +51,7 @@ class FigureSums:
     def intervals(self, side: int, share: float = 1.0) -> dict[str, tuple[float, float]]:
         """Figure → 95 % interval of the ratio of sums, by how much matches differ from it (delta method).
 
-        share: of the matches, those that tell something of their own. One match alone has no interval.
+        share: of matches that add information. A single match has no interval.
         """
         above, below = self._parts[:, side]
         aa, ab, bb = self._squares[:, side]

@@ -142,7 +142,7 @@ class League:
         return np.asarray(weight / weight.sum()) if len(weight) else weight
 
     def pfsp_chances(self, weighting: Weighting, player: str = MAIN, floor: float = 0.02) -> npt.NDArray[np.float64]:
-        """Chances by how the player fares of late: hard (1−w)², even w(1−w), linear 1−w; nobody below `floor`/N."""
+        """Chances by the recent win rate w: hard (1−w)², even w(1−w), linear 1−w; none below `floor`/N."""
         members = self.of_kind("past", "exploiter")
         if not members:
             return np.zeros(0)
@@ -157,7 +157,7 @@ class League:
         return self.payoff.get(first, {}).get(second) or Score()
 
     def form(self, first: str, second: str) -> Form:
-        """How the first player has fared against the second of late."""
+        """The first player's recent results against the second."""
         return self.forms.get(first, {}).get(second) or Form()
 
     def forget_form(self, player: str) -> None:

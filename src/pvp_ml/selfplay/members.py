@@ -25,7 +25,7 @@ class MemberFolder:
     def add(self, bundle: Bundle) -> str:
         """Store a bundle unless it is there; returns its hash."""
         if bundle.interface.digest != self._interface.digest:
-            raise UserError(f"model {bundle.content_hash[:12]} was made for another game or version", "train it anew")
+            raise UserError(f"model {bundle.content_hash[:12]} was made for another game or version", "retrain it")
         target = self.file(bundle.content_hash)
         if not target.exists():
             try:

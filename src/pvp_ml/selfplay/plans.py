@@ -18,7 +18,7 @@ Stream = Literal["evaluation", "frozen", "exploit", "benchmark", "recording"]
 
 @dataclass(frozen=True, slots=True)
 class LineupMix:
-    """Weighted lineups and weighted scenarios; with `rotate`, teams change places so that nobody always sits first."""
+    """Weighted lineups and weighted scenarios; with `rotate`, teams change places so that none always sits first."""
 
     lineups: tuple[tuple[float, tuple[Occupant, ...]], ...]
     scenarios: tuple[tuple[float, str], ...] = ((1.0, "default"),)
@@ -82,7 +82,7 @@ class PlanSource:
 
 
 def home_seat(teams: tuple[tuple[int, ...], ...], turn: int) -> int:
-    """The first seat of whoever the lineup names first, after `seat_teams(…, turn)`."""
+    """The first seat of the first player in the lineup, after `seat_teams(…, turn)`."""
     if len({len(team) for team in teams}) > 1:
         return teams[0][0]
     return teams[-turn % len(teams)][0]

@@ -32,7 +32,7 @@ class Belief:
 
 
 START: dict[RatingSystem, Belief] = {"openskill": Belief(), "elo": Belief(ANCHOR_RATING, 0.0)}
-"""What is believed of a player that has not played."""
+"""The initial rating of a player."""
 
 
 def rate_match(
@@ -71,7 +71,7 @@ def bradley_terry(
     """Maximum-likelihood strengths of a payoff table: points[i,j] = points that i made against j.
 
     `pinned` ratings (scripted players as anchors) stay as given; without any, the mean is ANCHOR_RATING, and intervals
-    are of differences to the mean: where all of them lie together, no match can tell. `prior` adds that many drawn
+    are of differences to the mean, because matches say nothing about the overall level. `prior` adds that many drawn
     matches between every pair that met, which keeps unbeaten players finite.
     """
     count = len(names)

@@ -123,7 +123,7 @@ def record_bot(game: VecGame | AsyncVecGame, bot: str, driver: Contestant | None
     """
     if not isinstance(game, AdvisingGame):
         raise UserError(
-            f"the bots of '{game.spec.name}' are inside the game and do not tell their decisions",
+            f"the bots of '{game.spec.name}' are inside the game and do not report their decisions",
             "record a model or a scripted player",
         )
     game.advise(bot)

@@ -63,7 +63,7 @@ class Shard(ShardLearner):
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from `state`, bit for bit; matches in other processes cannot be saved and start anew."""
+        """Continue from `state`, bit for bit; matches in external simulators cannot be saved and start again."""
         collector = self.collector
         if "game" not in state or collector.game.runs_elsewhere:
             return self.skip_plans(state["drawn"])

@@ -21,7 +21,7 @@ class Tally:
     """Counts from the first contestant's side. A void match (the game broke) counts for nobody.
 
     `courses` are the digests of the matches. Where both sides never draw (`may_repeat`), equal ones are one match
-    played again and tell nothing new, so that the interval is that of the distinct ones.
+    repeats and add nothing, so the interval is that of the distinct ones.
     """
 
     label: str
@@ -41,7 +41,7 @@ class Tally:
 
     @property
     def trials(self) -> int:
-        """Matches that tell something of their own."""
+        """Matches that add information."""
         return self.distinct if self.may_repeat else self.matches
 
     @property

@@ -90,7 +90,7 @@ def rate_pairs(
 
 
 def reference_rating(reports: Mapping[str, Evaluation], references: Mapping[str, float]) -> Strength:
-    """The rating of whoever played these evaluations as the first, given the references' known ratings."""
+    """The rating of the first player of these evaluations, given the known ratings of the references."""
     names = ("", *references)
     points = np.zeros((len(names), len(names)))
     for j, name in enumerate(references, 1):

@@ -28,7 +28,7 @@ from pvp_ml.spec import GameSpec
 ROWS = 512
 """Matches side by side."""
 KEPT = 0.15
-"""Share of the decisions whose features are kept to fit the head on: neighbours tell nearly the same."""
+"""Share of the decisions whose features are kept to fit the head on: neighbours are nearly the same."""
 PULL = 1e-3
 EDGE = 1e-6
 FIT_HEAD, FIT_SCALE, MEASURE = 1, 2, 3

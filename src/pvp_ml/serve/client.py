@@ -109,7 +109,7 @@ class Client:
             return read_reply(self._exchange(request))[0]
         except OSError as error:
             self.close()
-            if is_old and isinstance(error, ConnectionError):  # closed for idleness, most likely: ask anew
+            if is_old and isinstance(error, ConnectionError):  # probably closed because it was idle: ask again
                 return self.ask(request)
             raise Lost(f"no answer from {self._address[0]}:{self._address[1]}: {error}", "is it running?") from error
 

@@ -1,4 +1,4 @@
-"""Places of one port, and who gives one up when all are taken: whoever has been silent longest since it came."""
+"""The connections of one port, and which one is dropped when all are taken: the one that was silent longest."""
 
 from __future__ import annotations
 

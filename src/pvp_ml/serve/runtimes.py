@@ -53,7 +53,7 @@ class ProgramRuntime:
 
     def act(self, obs: FloatArray, mask: BoolArray, keys: Keys, greedy: BoolArray, out: Decision, *,
             memory: FloatArray | None = None) -> int:  # fmt: skip
-        """As `Runtime` says; `out.log_prob` is left alone: whoever wants it asks numpy."""
+        """As `Runtime` says; `out.log_prob` is not filled: callers that need it use numpy."""
         noise = np.zeros(mask.shape, np.float32)
         gumbel_noise(keys, mask, noise)
         noise[greedy] = 0.0

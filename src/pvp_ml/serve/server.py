@@ -89,7 +89,7 @@ class LoadedModels:
             raise UserError(f"there is no model in {where}", "give --model FILE, --models-dir or --plugin NAME")
 
     async def refresh(self) -> None:
-        """Take up new and changed files and let go of deleted ones; a bad new file leaves the old model serving."""
+        """Load new and changed files and drop deleted ones; if a new file is bad, the old model keeps serving."""
         paths = self.paths()
         for name, path in paths.items():
             try:
@@ -152,7 +152,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 class Server:
-    """Async context manager: listening inside. `ports` tells the real ports."""
+    """Async context manager: listening inside. `ports` holds the real ports."""
 
     def __init__(self, config: ServeConfig) -> None:
         check_exposure(config.host, config.token)

@@ -182,7 +182,7 @@ def test_lies_about_the_end_of_a_match_void_it(name, caplog):
 
 
 @pytest.mark.parametrize(("lie", "words"), [
-    (stays, "stopped, but goes on"), (replaced, "replaced by match 3000"), (repeated, "999999"),
+    (stays, "stopped, but continues"), (replaced, "replaced by match 3000"), (repeated, "999999"),
 ])  # fmt: skip
 def test_a_match_that_cannot_be_followed_stops_the_run_by_name(lie, words):
     with pytest.raises(ContractError, match=words):

@@ -87,7 +87,7 @@ def _print(found: list[Calibration]) -> None:
 
 
 class _Ticker:
-    """A line now and then: long work shows that it goes on."""
+    """Prints progress now and then during long work."""
 
     def __init__(self) -> None:
         self._console, self._last = Console(stderr=True), 0.0

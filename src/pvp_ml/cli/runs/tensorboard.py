@@ -61,7 +61,7 @@ def _command(folder: Path, port: int) -> list[str]:
 
 
 def _recorded(folder: Path) -> tuple[Identity, int] | None:
-    """The server that was started for this folder and still lives, with its port; no other process is taken for it."""
+    """The server that was started for this folder and still runs, with its port; never another process."""
     with contextlib.suppress(ValueError, KeyError, TypeError):
         record = read_record(folder / RECORD)
         who, port = Identity(int(record["pid"]), str(record["start"]), str(record["host"])), int(record["port"])

@@ -77,7 +77,7 @@ class MatchEnv(gymnasium.Env[npt.NDArray[np.float32], Any]):  # type: ignore[mis
         self._begun = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """A new match, up to this seat's first decision. A match that goes on is abandoned."""
+        """A new match, up to this seat's first decision. An unfinished match is abandoned."""
         super().reset(seed=seed)
         while True:
             if not self._begun or seed is not None or self._host.out.serial[0] != RESTING:

@@ -31,7 +31,7 @@ class GymnasiumConfig(GameConfig):
 
 
 class GymnasiumGame(TableGame):
-    """M envs. Their time limit is replaced by the game's cap, so that truncation is the game's to tell.
+    """M envs. Their time limit is replaced by the game's cap, so that the game decides about truncation.
 
     A snapshot holds the picks of each match so far; restoring plays them again, which is exact for envs that depend on
     their seed and actions alone.

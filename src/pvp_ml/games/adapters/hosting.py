@@ -75,7 +75,7 @@ class Host:
         show(self.view())
 
     def restart(self, rng: np.random.Generator, queued: int) -> None:
-        """Abandon what is played and begin anew with seeds from `rng`; `queued` plans beyond the first M wait."""
+        """Abandon the current matches and start over with seeds from `rng`; `queued` plans beyond the first M wait."""
         self.close()
         game = in_step(self.type.build(self.config, self.matches))
         self._table = Table(game, {OPPONENT: self._player} if self._player is not None else {})

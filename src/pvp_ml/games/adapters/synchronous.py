@@ -18,7 +18,7 @@ _LAST_ONLY = ("result", "final_obs", "final_privileged")
 class Synchronous:
     """Costs the waiting that an asynchronous collector avoids; has no snapshot, because the rules run elsewhere."""
 
-    runs_elsewhere: ClassVar[Literal[False]] = False  # for whoever drives it
+    runs_elsewhere: ClassVar[Literal[False]] = False  # for the caller
 
     def __init__(self, game: AsyncVecGame, timeout_s: float = 60.0) -> None:
         self.spec, self.matches = game.spec, game.matches

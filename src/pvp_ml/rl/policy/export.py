@@ -1,6 +1,6 @@
 """A policy as one torch module that decides: what `pvp-ml model export` writes, and what tests hold the actor against.
 
-Noise is an input, so whoever runs the exported model chooses exactly like `model.actor`. Rules become matrices over
+Noise is an input, so the exported model chooses exactly like `model.actor`. Rules become matrices over
 the one-hot of earlier picks. Shape letters as in `spec`; N stacked observation, G memory.
 """
 

@@ -96,7 +96,9 @@ class PlainGradient:
         )
         self._last = ["head", *(["value"] if self._is_shared else []), *(["win"] if network.win_head else [])]
         self._logits = interface.mask_size
-        self._taught = self._logits + self._is_shared  # outputs that the trunk learns from; a win head only looks on
+        self._taught = (
+            self._logits + self._is_shared
+        )  # outputs that the trunk learns from; a win head does not train it
         outputs = self._taught + network.win_head
         width = len(network.frames) * interface.obs_size
         self._actor_width = width

@@ -1,4 +1,4 @@
-"""Numbers that change while a run goes on: every numeric hyper-parameter is a schedule, a plain number a constant one.
+"""Numbers that change during a run: every numeric hyper-parameter is a schedule, a plain number a constant one.
 
 A schedule reads a clock `t`: finished rollouts (as in the original's presets), environment steps, or the finished share
 of the whole run (0…1). It holds no state: its value depends on the progress and the given generator alone.

@@ -55,7 +55,7 @@ class Curve:
 
 
 class Curves:
-    """The curves of one file; `refresh` reads what was appended, or starts anew when the file is another one."""
+    """The curves of one file; `refresh` reads what was appended, or starts over when the file was replaced."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -71,7 +71,7 @@ class Curves:
         self._rest = b""
 
     def refresh(self) -> None:
-        """Read on. A file that is gone, no file, or cannot be read tells nothing."""
+        """Read what was appended. A missing or unreadable file gives nothing."""
         try:
             with open(self._path, "rb", opener=_no_wait) as file:
                 facts = os.fstat(file.fileno())

@@ -32,7 +32,7 @@ CLOCK = "clock.json"
 
 @contextlib.contextmanager
 def checking(path: Path) -> Iterator[None]:
-    """Read from a checkpoint whose hashes are right but whose content may not be: whoever changed it sealed it anew."""
+    """Read from a checkpoint whose hashes are right but whose content may have been changed and resealed."""
     try:
         yield
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError, OverflowError, SafetensorError,
@@ -105,7 +105,7 @@ def unpack(learning: Learning, files: Mapping[str, bytes], with_matches: bool = 
 
 
 def _restore_shards(shards: Shards, files: Mapping[str, bytes], saved: int, with_matches: bool) -> None:
-    """Matches in play go on when the number of shards is the same; otherwise new ones start with later plans."""
+    """Matches in progress continue when the number of shards is the same; otherwise new ones start with later plans."""
     states = [decode(files[f"shard-{rank}.bin"]) for rank in range(saved)]
     if saved == shards.count and with_matches:
         shards.restore(states)

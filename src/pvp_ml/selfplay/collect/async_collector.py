@@ -2,7 +2,7 @@
 
 A match's current observation waits at the last index of the rollout (the stage) until it is decided, then it is filed
 under the match's own cursor and its actions are sent. A rollout is over when enough steps have come back, whichever
-matches they came from; what is in flight then goes on while the trainees learn, and becomes the next rollout's first
+matches they came from; what is in progress continues while the trainees learn, and becomes the next rollout's first
 row with the log-probability it was acted with.
 """
 
@@ -75,7 +75,7 @@ class AsyncCollector(Collector):
         return report
 
     def _begin(self) -> None:
-        """What is in flight comes first; matches that had to wait go on."""
+        """Matches in progress come first; matches that had to wait continue."""
         r, every = self.rollout, np.arange(self.game.matches)
         for name in _FILED:
             array = getattr(r, name)

@@ -32,7 +32,7 @@ LIES = {
     kernels.BOTH_ENDS: "the match is both ended and truncated",
     kernels.BAD_FAULT: "an unknown fault code",
     kernels.BAD_FINAL: "a final observation is not a finite number",
-    kernels.TOO_LONG: "the match goes on beyond the game's step cap",
+    kernels.TOO_LONG: "the match continues beyond the game's step cap",
     kernels.RESTING_ACTS: "a seat acts where no match is played",
 }
 
@@ -122,7 +122,7 @@ class Inspector:
         for i in np.flatnonzero(changed != stopped).tolist():
             if active.serial[rows[i]] == RESTING:
                 continue
-            why = "stopped, but goes on" if stopped[i] else f"was replaced by match {out.serial[i]} without an end"
+            why = "stopped, but continues" if stopped[i] else f"was replaced by match {out.serial[i]} without an end"
             raise ContractError(
                 f"game '{self._spec.name}', match {active.serial[rows[i]]} (seed {active.seed[rows[i]]}) {why}",
                 f"check the game with `pvp-ml game check {self._spec.name}`",
