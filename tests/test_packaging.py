@@ -137,7 +137,9 @@ def test_environment_yml():
 def test_every_extra_that_an_error_names_exists():
     extras = set(PROJECT["project"]["optional-dependencies"])
     sources = (ROOT / "src").rglob("*.py")
-    named = {extra for path in sources for extra in re.findall(r"pvp-ml\[([\w-]+)\]", path.read_text())}
+    named = {
+        extra for path in sources for extra in re.findall(r"(?:pvp-ml\[|pip_install\([\"'])([\w-]+)", path.read_text())
+    }
     assert named <= extras
 
 

@@ -1,8 +1,11 @@
-"""The one exception that a person is meant to read."""
+"""The exception whose message users read, and what such messages need."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 _KEPT = frozenset("\n\t")
+_CHECKOUT = Path(__file__).parents[2]
 
 
 def visible(text: str) -> str:
@@ -13,6 +16,13 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in _KEPT else repr(c)[1:-1] for c in text)
+
+
+def pip_install(extra: str) -> str:
+    """The command that adds an extra: to this checkout, or to the installed package."""
+    if (_CHECKOUT / "pyproject.toml").is_file():
+        return f"pip install -e '{_CHECKOUT}[{extra}]'"
+    return f"pip install 'pvp-ml[{extra}]'"
 
 
 class UserError(Exception):

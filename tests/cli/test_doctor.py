@@ -2,6 +2,7 @@ import socket
 from types import SimpleNamespace
 
 from pvp_ml.cli import doctor, run
+from pvp_ml.errors import pip_install
 from pvp_ml.games import tooling
 from pvp_ml.games.registry import find
 
@@ -26,7 +27,7 @@ def test_a_missing_extra_names_the_command(monkeypatch):
     monkeypatch.setattr(tooling, "version", missing)
     fixes = [finding.fix for check in (doctor.libraries, doctor.games) for finding in check() if finding.mark == "note"]
     for extra in ("train", "rocket-league", "vgc", "gym"):
-        assert f"pip install 'pvp-ml[{extra}]'" in fixes
+        assert pip_install(extra) in fixes
 
 
 def test_every_thing_of_the_list_is_looked_at(capsys):
@@ -70,7 +71,7 @@ def test_every_finding_that_is_not_fine_has_a_fix(monkeypatch):
     monkeypatch.delenv("PVP_ML_NODE", raising=False)
     finding = list(find("vgc").tooling.doctor())[-1]
     assert finding.mark == "note"
-    assert "pip install 'pvp-ml[vgc]'" in finding.fix
+    assert pip_install("vgc") in finding.fix
     monkeypatch.setattr(doctor, "_is_writable", lambda folder: False)
     wrong = [f for check in (doctor.compiled_cache, doctor.disk, doctor.games) for f in check() if f.mark != "ok"]
     assert all(finding.fix for finding in wrong)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pvp_ml.cli import run
+from pvp_ml.errors import pip_install
 from pvp_ml.model.bundle import read_bundle
 from pvp_ml.run.tracking.tracker import read_metrics
 
@@ -84,10 +85,7 @@ def test_an_unwritable_directory(here, capsys):
 def test_without_torch_the_extra_is_named(here, capsys, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert run(["train", *SMALL, "--name", "a"]) == 2
-    assert (
-        capsys.readouterr().err
-        == "pvp-ml: training needs torch, which is not installed — pip install 'pvp-ml[train]'\n"
-    )
+    assert capsys.readouterr().err == f"pvp-ml: training needs torch, which is not installed — {pip_install('train')}\n"
 
 
 def start(folder: Path, *flags: str) -> subprocess.Popen[str]:

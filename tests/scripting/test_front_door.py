@@ -72,3 +72,24 @@ def test_a_script_without_a_main_guard_trains_on_two_shards(tmp_path):
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n")[:2] == ["script runs", "trained 256"]
+
+
+@pytest.mark.nightly
+def test_maskable_ppo_trains_on_a_registered_env_and_stays_legal():
+    """What a user of Stable-Baselines3 would type, on the largest action space that is built in."""
+    gymnasium = pytest.importorskip("gymnasium")
+    maskable = pytest.importorskip("sb3_contrib").MaskablePPO
+
+    env = gymnasium.make("pvp_ml/nh-v0", opponent="nh-bot")
+    learner = maskable("MlpPolicy", env, n_steps=128, batch_size=64, seed=1, device="cpu")
+    learner.learn(256)
+    assert learner.num_timesteps == 256
+    obs, _ = env.reset(seed=2)
+    for _ in range(50):
+        mask = env.unwrapped.action_masks()
+        action, _ = learner.predict(obs, action_masks=mask)
+        borders = [0, *env.unwrapped.action_space.nvec.cumsum()]
+        assert all(mask[borders[i] + choice] for i, choice in enumerate(action)), "a masked choice was taken"
+        obs, _, ended, truncated, _ = env.step(action)
+        if ended or truncated:
+            obs, _ = env.reset()

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from pvp_ml import data_files
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, pip_install
 from pvp_ml.model.bundle import Bundle
 from pvp_ml.model.sampling.heads import Heads
 from pvp_ml.serve import onnx_runtime
@@ -137,7 +137,7 @@ def torch_runtime(device: str) -> RuntimeType:
     try:
         from pvp_ml.rl.policy.torch_runtime import find_device, torch_decider
     except ImportError as error:
-        raise UserError("engine 'torch' needs torch", 'install "pvp-ml[train]"') from error
+        raise UserError("engine 'torch' needs torch", pip_install("train")) from error
     find_device(device)
 
     def make(bundle: Bundle) -> Runtime:

@@ -16,7 +16,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from pvp_ml.cli import INTERRUPTED
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, pip_install
 from pvp_ml.selfplay.tally import Evaluation
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def ending_on_sigterm() -> Iterator[None]:
 def require_torch() -> None:
     """Say how to get it, instead of failing somewhere inside."""
     if importlib.util.find_spec("torch") is None:
-        raise UserError("training needs torch, which is not installed", "pip install 'pvp-ml[train]'")
+        raise UserError("training needs torch, which is not installed", pip_install("train"))
 
 
 def results(reports: Sequence[Evaluation]) -> list[str]:

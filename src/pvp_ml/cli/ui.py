@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from pvp_ml.cli.serve import read_token
 from pvp_ml.data_files import RUNS
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, pip_install
 
 if TYPE_CHECKING:
     from pvp_ml.web.arena import ArenaConfig
@@ -60,7 +60,7 @@ def open_site(where: Where, path: str, chosen: ArenaConfig | None = None, fragme
         from pvp_ml.web.server import serve_until
     except ModuleNotFoundError as error:
         raise UserError(
-            f"the page needs the library '{error.name}'", 'pip install "pvp-ml[web]", or play with --text'
+            f"the page needs the library '{error.name}'", f"{pip_install('web')}, or play with --text"
         ) from error
     from pvp_ml.run.desk.desk import Desk
     from pvp_ml.web.arenas import Arenas

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from pvp_ml.cluster.eval_queue import run_eval_task
 from pvp_ml.cluster.roster import Ticket, WorkerLostError
 from pvp_ml.cluster.worker import Handle, RolloutWorker, WorkerReply
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, pip_install
 
 REACH_TIMEOUT_S = 5.0
 LOCAL = "local"
@@ -43,7 +43,7 @@ QUIET: dict[str, Any] = {"log_to_driver": False, "configure_logging": False, "lo
 def connect(address: str, cpus: int, dashboard: bool = False, store_bytes: int = 0) -> RayCluster:
     """The cluster at `address` (`auto`, HOST:PORT; empty = $RAY_ADDRESS), or a new one here with so many CPUs."""
     if importlib.util.find_spec("ray") is None:
-        raise UserError("distributing needs Ray, which is not installed", "pip install 'pvp-ml[ray]'")
+        raise UserError("distributing needs Ray, which is not installed", pip_install("ray"))
     address = address or os.environ.get("RAY_ADDRESS", "") or LOCAL
     _prepare(address)
     import ray

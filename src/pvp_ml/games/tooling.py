@@ -8,6 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from pvp_ml.errors import pip_install
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -50,7 +52,7 @@ def library(name: str, extra: str, purpose: str) -> Finding:
     try:
         return Finding("ok", f"{name} {version(name)}")
     except PackageNotFoundError:
-        return Finding("note", f"{name} is missing, {purpose} needs it", f"pip install 'pvp-ml[{extra}]'")
+        return Finding("note", f"{name} is missing, {purpose} needs it", pip_install(extra))
 
 
 @dataclass(frozen=True, slots=True)

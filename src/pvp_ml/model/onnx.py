@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, pip_install
 from pvp_ml.match import FloatArray
 from pvp_ml.model.actor import Array, check_tensors, inverse_deviation
 from pvp_ml.model.network_config import BlockLayout, NetworkConfig, block_layouts, encoder_name, is_plain
@@ -47,7 +47,7 @@ def _library() -> Any:
     try:
         import onnx
     except ImportError as error:
-        raise UserError("ONNX programs need the library onnx", 'install "pvp-ml[onnx]"') from error
+        raise UserError("ONNX programs need the library onnx", pip_install("onnx")) from error
     return onnx
 
 

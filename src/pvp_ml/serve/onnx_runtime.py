@@ -10,7 +10,7 @@ import importlib.util
 import numpy as np
 import numpy.typing as npt
 
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, pip_install
 from pvp_ml.match import BoolArray, FloatArray
 from pvp_ml.model.bundle import Bundle
 from pvp_ml.model.onnx import onnx_program
@@ -28,7 +28,7 @@ def make(bundle: Bundle) -> ProgramRuntime:
     try:
         import onnxruntime
     except ImportError as error:
-        raise UserError("engine 'onnx' needs onnxruntime", 'install "pvp-ml[onnx]"') from error
+        raise UserError("engine 'onnx' needs onnxruntime", pip_install("onnx")) from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, pip_install
 from pvp_ml.sweep.space import Range, Settings, SweepConfig, draw
 
 Tried = tuple[Settings, float]
@@ -62,7 +62,7 @@ def _optuna() -> Any:
         import optuna
     except ImportError:
         raise UserError(
-            "searching with 'bayes' needs optuna", "pip install 'pvp-ml[sweep]', or use 'search: random'"
+            "searching with 'bayes' needs optuna", f"{pip_install('sweep')}, or use 'search: random'"
         ) from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna

@@ -227,7 +227,7 @@ def test_the_simulator_is_asked_for_in_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "RocketSim", None)
     with pytest.raises(UserError, match="needs RocketSim") as caught:
         simulator.simulator(generated_set())
-    assert "pvp-ml[rocket-league]" in caught.value.hint
+    assert "[rocket-league]" in caught.value.hint
 
 
 def test_describing_the_game_needs_no_simulator(monkeypatch):

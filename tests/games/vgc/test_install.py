@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, pip_install
 from pvp_ml.games.vgc.node import install
 
 
@@ -33,7 +33,7 @@ def test_no_node_is_one_clear_line(empty_cache, monkeypatch):
     monkeypatch.setattr(install, "_wheel_folder", lambda: None)
     with pytest.raises(UserError) as caught:
         install.setup(print)
-    assert lines(caught) == "vgc needs Node 20 or newer, and none was found — pip install 'pvp-ml[vgc]' brings one"
+    assert lines(caught) == f"vgc needs Node 20 or newer, and none was found — {pip_install('vgc')} brings one"
 
 
 def test_an_old_node_does_not_count(empty_cache, monkeypatch):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, pip_install
 from pvp_ml.run.tracking.curves import CurveBand
 
 FloatMatrix = npt.NDArray[np.float64]
@@ -103,7 +103,7 @@ def _figure(width: float, height: float) -> tuple[Any, Any]:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        raise UserError("charts need matplotlib", "pip install 'pvp-ml[plot]'") from None
+        raise UserError("charts need matplotlib", pip_install("plot")) from None
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.add_subplot()

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, pip_install
 from pvp_ml.run.processes import Identity, has_command, send
 from pvp_ml.run.store.lock import read_record
 
@@ -51,7 +51,7 @@ def tensorboard(*, logdir: str = "tensorboard", port: int = 0, wait: bool = Fals
         return
     time.sleep(0.5)
     if process.poll() is not None:
-        raise UserError(f"TensorBoard did not start; see {folder / 'server.log'}", "pip install 'pvp-ml[train]'")
+        raise UserError(f"TensorBoard did not start; see {folder / 'server.log'}", pip_install("train"))
     process.returncode = 0  # it is meant to outlive us: Popen must neither wait for it nor warn about it
 
 

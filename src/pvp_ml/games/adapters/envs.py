@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, pip_install
 from pvp_ml.games.adapters.hosting import Host
 from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.match import IDLE, RESTING, Fault
@@ -28,7 +28,7 @@ try:
     from gymnasium.vector.utils import batch_space
     from pettingzoo import ParallelEnv
 except ImportError as error:
-    raise UserError(f"the adapters need '{error.name}'", 'install it with: pip install "pvp-ml[gym]"') from error
+    raise UserError(f"the adapters need '{error.name}'", pip_install("gym")) from error
 
 if TYPE_CHECKING:
     from pvp_ml.players import Player

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, pip_install
 from pvp_ml.games.rocket_league.arena.field import TICKS_PER_S
 from pvp_ml.games.rocket_league.arena.meshes import MeshSet, materialise
 from pvp_ml.games.rocket_league.car_order import add_apart, find_address_word
@@ -80,7 +80,7 @@ def simulator(meshes: MeshSet) -> Any:
     try:
         import RocketSim
     except ImportError as error:
-        raise UserError("game 'rocket_league' needs RocketSim", "pip install 'pvp-ml[rocket-league]'") from error
+        raise UserError("game 'rocket_league' needs RocketSim", pip_install("rocket-league")) from error
     if not _started_with:
         RocketSim.init(str(materialise(meshes)))
         _started_with.append(meshes)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, pip_install
 from pvp_ml.model.actor import Array
 from pvp_ml.run.tracking.tracker import Point
 
@@ -30,7 +30,7 @@ class TensorBoard:
             from tensorboard.summary.writer.event_file_writer import EventFileWriter
         except ImportError:
             raise UserError(
-                "TensorBoard is not installed", "pip install 'pvp-ml[train]', or --tracking.tensorboard false"
+                "TensorBoard is not installed", f"{pip_install('train')}, or --tracking.tensorboard false"
             ) from None
         self._event, self._summary, self._histogram = Event, Summary, HistogramProto
         self._distributions = distributions

@@ -6,7 +6,7 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, pip_install
 from pvp_ml.run.tracking.tracker import Point
 
 ID_FILE = "wandb-id"
@@ -20,7 +20,7 @@ class WeightsAndBiases:
             import wandb
         except ImportError:
             raise UserError(
-                "tracking.wandb is set, but wandb is not installed", "pip install 'pvp-ml[wandb]', or leave it out"
+                "tracking.wandb is set, but wandb is not installed", f"{pip_install('wandb')}, or leave it out"
             ) from None
         name = folder / ID_FILE
         if not name.is_file():

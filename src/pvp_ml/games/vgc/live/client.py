@@ -163,7 +163,7 @@ def client_python() -> str:
     if importlib.util.find_spec("poke_env") is None:
         raise UserError(
             "playing on a server needs poke-env, which is not installed",
-            f"pip install 'pvp-ml[vgc-live]', or name another Python that has it in {CLIENT_PYTHON}",
+            f"{pip_install('vgc-live')}, or name another Python that has it in {CLIENT_PYTHON}",
         )
     return sys.executable
 

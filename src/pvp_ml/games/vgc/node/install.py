@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pvp_ml.data_files import cache_folder
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, pip_install
 from pvp_ml.games.vgc.config import SIMULATOR
 from pvp_ml.games.vgc.layout import SCRIPTS
 
@@ -94,7 +94,7 @@ def find_node() -> Path:
     for candidate in candidates:
         if candidate and _version(Path(candidate)) >= MIN_NODE:
             return Path(candidate)
-    raise UserError(f"vgc needs Node {MIN_NODE} or newer, and none was found", "pip install 'pvp-ml[vgc]' brings one")
+    raise UserError(f"vgc needs Node {MIN_NODE} or newer, and none was found", f"{pip_install('vgc')} brings one")
 
 
 def _npm_command(node: Path) -> list[str]:
@@ -108,7 +108,7 @@ def _npm_command(node: Path) -> list[str]:
             return [str(node), str(place / "npm" / "bin" / "npm-cli.js")]
     if system := shutil.which("npm"):
         return [system]
-    raise UserError(f"vgc: there is no npm beside Node ({node})", "pip install 'pvp-ml[vgc]' brings one")
+    raise UserError(f"vgc: there is no npm beside Node ({node})", f"{pip_install('vgc')} brings one")
 
 
 def find() -> Installation:
