@@ -21,7 +21,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, pip_install
 from pvp_ml.games.vgc.briefing import Briefing
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
 from pvp_ml.games.vgc.layout import SCRIPTS
