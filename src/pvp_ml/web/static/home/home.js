@@ -1,7 +1,7 @@
 // The first page: games, runs that train now, models, recent replays.
 
 import { sparkline } from "../charts.js";
-import { $, el, svg, title, toast } from "../dom.js";
+import { $, el, sidesOf, svg, title, toast } from "../dom.js";
 import { askJson } from "../net.js";
 import { ago, count, duration, percent } from "../numbers.js";
 import "../theme.js";
@@ -55,9 +55,7 @@ function modelRow(model) {
 }
 
 function replayRow(replay) {
-  const words = replay.name.replace(/\.replay$/, "").split("-");
-  const sides = words.slice(3, -1).map((side) => side.replaceAll("_", " ")).join(" vs ") || replay.name;
-  return el("li", {}, el("a", { href: `${page("play", replay.game)}#replay=${encodeURIComponent(replay.name)}` }, sides), el("span", { class: "quiet" }, `${title(replay.game)} · ${ago(replay.saved)}`));
+  return el("li", {}, el("a", { href: `${page("play", replay.game)}#replay=${encodeURIComponent(replay.name)}`, title: replay.name }, sidesOf(replay.name)), el("span", { class: "quiet" }, `${title(replay.game)} · ${ago(replay.saved)}`));
 }
 
 const section = (heading, id, ...content) => el("section", { "aria-labelledby": id }, el("h2", { id }, heading), ...content);
