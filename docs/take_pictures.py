@@ -53,6 +53,12 @@ def site(place: Path) -> Iterator[str]:
         process.communicate()
 
 
+PAUSE = """const clock = setInterval(() => {
+  if (!document.querySelector("#timeline .where")?.textContent) return;
+  document.getElementById("play").click();
+  clearInterval(clock); }, 5);"""
+
+
 def until_step(page: Page, step: int) -> None:
     """Wait until so many steps were played."""
     page.wait_for_function(
@@ -110,9 +116,9 @@ def lobby(page: Page, address: str) -> None:
 
 def fight(page: Page, address: str) -> None:
     """You against the shipped model, paused at once: it does not wait for whoever takes pictures."""
+    page.add_init_script(PAUSE)
     match(page, address, "nh")
-    page.click("#play")
-    page.wait_for_selector("#play[aria-label^=Play]")
+    page.wait_for_selector("#play[aria-label^=Play]:enabled")
     for _ in range(4):
         page.evaluate("() => document.querySelector('#panel section.prayer .move.legal:not(.on)')?.click()")
         page.evaluate("() => document.querySelector('#panel section.attack .move.legal')?.click()")
