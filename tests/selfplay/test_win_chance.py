@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pvp_ml.cli.calibrate import calibrate
+from pvp_ml.cli.model.calibrate import calibrate
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.model.actor import empty_normalizer
