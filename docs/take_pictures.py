@@ -32,9 +32,9 @@ extends: toys/connect4
 env: {matches: 128}
 ppo: {n_steps: 16, batch_size: 1024}
 network: {trunk: [128, 64], win_head: true}
-self_play: {strategy: past, league_size: 8, snapshot_every: 40_000}
-eval: {every: 50_000, matches: 100}
-run: {total_steps: 400_000, checkpoint_every: 50_000, milestone_every: 100_000, shards: 1}
+self_play: {strategy: past, league_size: 8, snapshot_every: 20_000}
+eval: {every: 25_000, matches: 100}
+run: {total_steps: 200_000, checkpoint_every: 50_000, milestone_every: 50_000, shards: 1}
 tracking: {view: lines, tensorboard: false}
 """
 MODEL, RIVAL, BATTLER = "model:GeneralizedNh", "bot:nh-bot", "model:GeneralistVgc"
@@ -51,6 +51,12 @@ def site(place: Path) -> Iterator[str]:
     finally:
         process.terminate()
         process.communicate()
+
+
+PAUSE = """const clock = setInterval(() => {
+  if (!document.querySelector("#timeline .where")?.textContent) return;
+  document.getElementById("play").click();
+  clearInterval(clock); }, 5);"""
 
 
 def until_step(page: Page, step: int) -> None:
@@ -109,11 +115,17 @@ def lobby(page: Page, address: str) -> None:
 
 
 def fight(page: Page, address: str) -> None:
-    """You against the shipped model."""
+    """You against the shipped model, paused at once: it does not wait for whoever takes pictures."""
+    page.add_init_script(PAUSE)
     match(page, address, "nh")
-    page.click("#panel section.attack .move.legal >> nth=0")
-    until_step(page, 5)
-    page.click("#play")
+    page.wait_for_selector("#play[aria-label^=Play]:enabled")
+    for _ in range(4):
+        page.evaluate("() => document.querySelector('#panel section.prayer .move.legal:not(.on)')?.click()")
+        page.evaluate("() => document.querySelector('#panel section.attack .move.legal')?.click()")
+        before = page.inner_text("#timeline .where")
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function("(was) => document.querySelector('#timeline .where').textContent !== was", arg=before)
+    page.evaluate("() => document.querySelector('#panel section.prayer .move.legal:not(.on)')?.click()")
 
 
 def fight_over(page: Page, address: str) -> None:

@@ -164,6 +164,7 @@ class App {
   // The last step is seen first; then the result, and what the game has to tell of the match.
   #finish(message) {
     this.log.end(message);
+    this.#say("The match is over");
     sessionStorage.removeItem(this.#own);
     const { room } = this.log.facts;
     const wait = Math.max(LAST_LOOK_MS, Math.min(2400, 2 * (this.log.facts.tick_ms || this.arena.tick_ms)));
@@ -180,7 +181,7 @@ class App {
     const close = el("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => { $("banner").hidden = true; } }, "×");
     $("banner").replaceChildren(close, el("strong", {}, words), summaryTable(this.view.summary?.() ?? null, names, (step) => { $("banner").hidden = true; this.timeline.scrub(step); }), kept ? el("span", { class: "quiet" }, kept) : "", el("menu", {},
       driving ? el("button", { type: "button", id: "again", class: "primary", onclick: () => (this.again ? this.start(this.again) : this.lobby.open()) }, "Play again") : null,
-      el("button", { type: "button", id: "rewatch", onclick: () => { $("banner").hidden = true; this.timeline.scrub(0); this.timeline.roll(); } }, "Watch it again"),
+      el("button", { type: "button", id: "rewatch", onclick: () => { $("banner").hidden = true; this.timeline.scrub(0); this.timeline.roll(); } }, "Watch again"),
       el("button", { type: "button", id: "keep", onclick: () => this.shelf.save() }, "Save replay")));
     $("banner").hidden = false;
     $("again")?.focus({ preventScroll: true });

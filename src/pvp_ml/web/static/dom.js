@@ -31,6 +31,9 @@ export const title = (name) => {
   return text.charAt(0).toUpperCase() + text.slice(1);
 };
 
+// Who played, from the name of a kept replay: GAME-DAY-TIME-FIRST-SECOND-TAG.replay.
+export const sidesOf = (name) => name.replace(/\.replay$/, "").split("-").slice(3, -1).map((side) => side.replaceAll("_", " ")).join(" vs ") || name;
+
 export function toast(message, kind = "info") {
   const note = el("p", { class: `toast ${kind}` }, message);
   const shown = $("toasts");

@@ -1,6 +1,6 @@
 // Saved matches: choose one, open a file, save the one that is shown.
 
-import { el, toast } from "./dom.js";
+import { el, sidesOf, toast } from "./dom.js";
 import { ask } from "./net.js";
 
 export class Shelf {
@@ -29,7 +29,7 @@ export class Shelf {
     this.dialog.showModal();
     try {
       const saved = await (await ask(`${this.api}/replays`)).json();
-      this.list.replaceChildren(...saved.map((replay) => el("li", {}, el("button", { type: "button", class: "link", onclick: () => this.#openSaved(replay.name) }, replay.name.replace(/\.replay$/, "")),
+      this.list.replaceChildren(...saved.map((replay) => el("li", {}, el("button", { type: "button", class: "link", title: replay.name, onclick: () => this.#openSaved(replay.name) }, sidesOf(replay.name)),
         el("time", {}, new Date(replay.saved * 1000).toLocaleString()))));
       if (!saved.length) this.list.replaceChildren(el("li", { class: "quiet" }, this.arena.keeps ? "None yet. Finish a match and it appears here." : "Matches are not saved (--no-keep)."));
     } catch (error) {

@@ -1,7 +1,8 @@
 // The first page: games, runs that train now, models, recent replays.
 
 import { sparkline } from "../charts.js";
-import { $, el, svg, title, toast } from "../dom.js";
+import { $, el, sidesOf, svg, title, toast } from "../dom.js";
+import { inline } from "../model/markdown.js";
 import { askJson } from "../net.js";
 import { ago, count, duration, percent } from "../numbers.js";
 import "../theme.js";
@@ -55,9 +56,7 @@ function modelRow(model) {
 }
 
 function replayRow(replay) {
-  const words = replay.name.replace(/\.replay$/, "").split("-");
-  const sides = words.slice(3, -1).map((side) => side.replaceAll("_", " ")).join(" vs ") || replay.name;
-  return el("li", {}, el("a", { href: `${page("play", replay.game)}#replay=${encodeURIComponent(replay.name)}` }, sides), el("span", { class: "quiet" }, `${title(replay.game)} · ${ago(replay.saved)}`));
+  return el("li", {}, el("a", { href: `${page("play", replay.game)}#replay=${encodeURIComponent(replay.name)}`, title: replay.name }, sidesOf(replay.name)), el("span", { class: "quiet" }, `${title(replay.game)} · ${ago(replay.saved)}`));
 }
 
 const section = (heading, id, ...content) => el("section", { "aria-labelledby": id }, el("h2", { id }, heading), ...content);
@@ -80,7 +79,7 @@ class Home {
       this.running,
       section("Models", "h-models", home.models.length
         ? el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Table of models" }, el("table", { class: "models" }, el("thead", {}, el("tr", {}, ["Model", "Game", "Steps", "Best result", "Chance to win"].map((text) => el("th", { scope: "col", class: text === "Steps" ? "number" : null }, text)))), el("tbody", {}, home.models.map(modelRow))))
-        : el("p", { class: "quiet" }, "None yet. `pvp-ml demo` trains one in two minutes.")),
+        : el("p", { class: "quiet" }, inline("None yet. `pvp-ml demo` trains one in two minutes."))),
       section("Recent replays", "h-replays", home.replays.length ? el("ul", { class: "replays" }, home.replays.map(replayRow)) : el("p", { class: "quiet" }, "None yet. Finish a match and it appears here.")));
     this.#show(home.runs);
     setInterval(() => this.#refresh(), EVERY_MS);
@@ -104,7 +103,7 @@ class Home {
     const now = runs.filter((run) => run.state === "running");
     const older = runs.filter((run) => run.state !== "running");
     this.running.replaceChildren(this.running.firstChild,
-      now.length ? el("ul", { class: "runs" }, now.map(runCard)) : el("p", { class: "quiet" }, "Nothing is training. Start a run with `pvp-ml train --preset NAME --detach` and it appears here."),
+      now.length ? el("ul", { class: "runs" }, now.map(runCard)) : el("p", { class: "quiet" }, inline("Nothing is training. Start a run with `pvp-ml train --preset NAME --detach` and it appears here.")),
       ...(older.length ? [el("details", { open: !now.length || this.wasOpen, ontoggle: (event) => { this.wasOpen = event.target.open; } }, el("summary", {}, older.length === 1 ? "1 stopped or finished run" : `${older.length} stopped or finished runs`), el("ul", { class: "runs" }, older.slice(0, 24).map(runCard)))] : []));
     if (focused) [...document.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus();
   }

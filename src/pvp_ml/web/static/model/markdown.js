@@ -4,7 +4,7 @@ import { el } from "../dom.js";
 
 const BLOCKS = 400;
 
-function inline(text) {
+export function inline(text) {
   return text.split(/(`[^`]+`|\*\*[^*]+\*\*)/).filter(Boolean).map((part) => {
     if (part.startsWith("`") && part.endsWith("`") && part.length > 2) return el("code", {}, part.slice(1, -1));
     if (part.startsWith("**") && part.endsWith("**") && part.length > 4) return el("b", {}, part.slice(2, -2));

@@ -53,7 +53,7 @@ function deed(frame, before, seat, names) {
   const lost = frame.scene.fighters[1 - seat].splats.damage;
   if (fighter.attack?.special) return `${names[seat]} uses a special attack`;
   if (lost) return `${names[seat]} hits ${lost}`;
-  if (fighter.attack?.froze) return `${names[seat]} freezes`;
+  if (fighter.attack?.froze) return `${names[seat]} lands a freeze`;
   return `${names[seat]} takes the lead`;
 }
 
@@ -70,8 +70,9 @@ export function summary(log) {
     ...STYLES.map((style) => row(`${style[0].toUpperCase()}${style.slice(1)} damage`, (side) => String(Math.round(side.damage[style])))),
     row("Freezes", (side) => String(side.freezes)),
     row("Special attacks", (side) => String(side.specials)),
-    row("Food left", (_, seat) => `${food(seat)} + ${last.scene.fighters[seat].supplies.brew} doses of brew`),
-  ].filter(([, ...values]) => values.some((value) => value !== "0" && value !== "–"));
+    row("Food left", (_, seat) => String(food(seat))),
+    row("Brew doses left", (_, seat) => String(last.scene.fighters[seat].supplies.brew)),
+  ];
   const winner = (last.result ?? []).indexOf(1);
   const step = turningPoint(frames, winner);
   return { rows, turn: step === null ? null : { step, text: deed(frames[step], frames[step - 1], winner, facts.names ?? ["first", "second"]) } };

@@ -20,7 +20,7 @@ export default class OsrsView {
     this.cards = new Cards($("cards"), log);
     this.panel = new Panel($("panel"), log, wishes, press, (move) => this.why(move));
     this.about = "A fight runs in ticks of 600 ms. What you choose during a tick becomes one action when it ends: an attack, a prayer, food, a potion and a step may go together. Only what is legal lights up; anything else says why it does not. Choose again to take it back. Click a tile to move there relative to your opponent.";
-    this.sections = [["F1", "part-attack"], ["F2", "part-inventory"], ["F3", "part-worn"], ["F4", "part-prayer"], ["F6", "part-gear"]];
+    this.sections = [["F1", "part-attack", "attacks"], ["F2", "part-inventory", "inventory"], ["F3", "part-worn", "equipment"], ["F4", "part-prayer", "prayers"], ["F6", "part-gear", "gear and spells"]];
   }
 
   render() {
