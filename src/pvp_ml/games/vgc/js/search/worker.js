@@ -91,7 +91,13 @@ function forget({room}) {
 }
 
 function position(message) {
-  const {tracker, request, home} = positionOf(message);
+  let found;
+  try {
+    found = positionOf(message);
+  } catch (error) {
+    return [{refused: error.message}, []]; // what people hand in may be anything
+  }
+  const {tracker, request, home} = found;
   const state = new Room(message.format);
   Object.assign(state, {tracker, request, home, seat: message.seat});
   rooms.set(message.room, state);
