@@ -142,3 +142,25 @@ def test_memory_stays_bounded_over_many_searched_battles(build, bundle):
     pid = kept[0]._thinker.process.pid
     resident = int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
     assert resident < 450_000  # kB
+
+
+def test_it_is_met_on_the_page(installation, tmp_path):
+    """`play --against search:…`: the page lists it, and it decides there."""
+    from pvp_ml.games import registry
+    from pvp_ml.web.live import LiveMatch
+    from pvp_ml.web.player_list import PlayerList
+
+    kind, name = registry.find("vgc"), "search:GeneralistVgc?simulations=4"
+    listed = PlayerList(kind, tmp_path, name)
+    assert listed.default == f"player:{name}"
+    seats = (listed.default, "bot:heuristics")
+    minds = [listed.mind(who, seat, seats) for seat, who in enumerate(seats)]
+    lineup = tuple(listed.occupant(who, seat) for seat, who in enumerate(seats))
+    match = LiveMatch(kind, VgcConfig(workers=1), MatchPlan(0, 4, lineup), minds, None)
+    try:
+        match.advance(None)
+        match.advance(None)
+        assert minds[0]._player.thought == 2 and minds[0]._player.declined == 0
+    finally:
+        match.close()
+        minds[0]._player.close()
