@@ -9,7 +9,7 @@ console.log = console.error; // stdout belongs to the frames
 
 const speedup = require('../speedup');
 const {writeObservation, size} = require('../observe/encode');
-const {positionOf} = require('./positions');
+const {recordedPosition} = require('./positions');
 const {Room, columns, Declined} = require('./rooms');
 const {wordsOf} = require('./words');
 
@@ -93,7 +93,7 @@ function forget({room}) {
 function position(message) {
   let found;
   try {
-    found = positionOf(message);
+    found = recordedPosition(message);
   } catch (error) {
     return [{refused: error.message}, []]; // what people hand in may be anything
   }
