@@ -39,7 +39,8 @@ function packed(format, text) {
 
 function atPreview({format, teams, sheets, seat}) {
   const match = new Match({
-    slot: 0, serial: 0, seed: '0', format, sheets, teams: teams.map(text => packed(format, text)), bots: ['', ''], adviser: '', maxSteps: 10, keepLog: false,
+    slot: 0, serial: 0, seed: '0', format, sheets, teams: teams.map(text => packed(format, text)), bots: ['', ''],
+    adviser: '', maxSteps: 10, keepLog: false,
   });
   const found = {tracker: match.tracker, request: match.request(seat), home: match.home[seat]};
   match.close();

@@ -1,8 +1,9 @@
 // The search's own process: it is given what one seat was shown, guesses the rest, and simulates turns.
 //
-// Frames as in ../worker.js. In: LOOK {room, format, lines, request, worlds, seed, usage}, SIMULATE {room, own, foes, cells, ms},
-// FORGET {room}, POSITION {room, format, lines or teams, sheets, seat, turn, team}: the room as a recorded battle left it, WORDS {room, own,
-// foe}: choices as people say them. Out: an ANSWER to each: [u32 bytes of JSON, JSON, zeros up to a multiple of 4, float32 observations].
+// Frames as in ../worker.js. In: LOOK {room, format, lines, request, worlds, seed, usage}, SIMULATE {room, own, foes,
+// cells, ms}, FORGET {room}, POSITION {room, format, lines or teams, sheets, seat, turn, team}: the room as a recorded
+// battle left it, WORDS {room, own, foe}: choices as people say them. Out: an ANSWER to each: [u32 bytes of JSON, JSON,
+// zeros up to a multiple of 4, float32 observations].
 'use strict';
 
 console.log = console.error; // stdout belongs to the frames
