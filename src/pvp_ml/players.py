@@ -7,7 +7,7 @@ Shapes: B rows (one row = one seat of one match that has to decide now), H heads
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -57,6 +57,14 @@ class Attending(Protocol):
 
     def attend(self, game: object) -> None:
         """`game` is what will be played; the player may ask it what its seats were shown."""
+
+
+@runtime_checkable
+class Mixing(Protocol):
+    """A player that decides for a mixture of choices and draws one of them: a teacher tells the whole mixture."""
+
+    def mixtures(self) -> Sequence[tuple[IntArray, FloatArray] | None]:
+        """For each row of the last `decide`: choices [K,H] with probabilities [K]; None where it made up its mind."""
 
 
 @dataclass(frozen=True, slots=True)

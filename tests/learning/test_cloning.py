@@ -64,6 +64,39 @@ def test_a_known_policy_is_copied_to_98_percent(learning_seed, margin):
     margin("held-out loss", report.held_out_loss, at_most=0.2)
 
 
+class Mixer(Stacker):
+    """Plays column 0, but means it three times in four only: column 3 is the rest of its mixture."""
+
+    def decide(self, serials, seats, obs, mask, keys):
+        self.rows = [(np.array([[0], [3]], np.int32), np.array([0.75, 0.25], np.float32)) for _ in obs]
+        self.rows = [pair if legal[0] and legal[3] else None for pair, legal in zip(self.rows, mask, strict=True)]
+        return mask.argmax(axis=1)[:, None].astype(np.int32)
+
+    def mixtures(self):
+        return self.rows
+
+
+def test_a_mixture_is_recorded_whole_and_learned_as_one(tmp_path, learning_seed, margin):
+    """Both parts are kept with their weights, through a file, and the clone mixes as its teacher does."""
+    mixer = Contestant("mixer", make=Mixer)
+    recording, _ = record(build(), mixer, find_contestant("random", SPEC, None), 40, learning_seed)
+    write_recording(tmp_path / "mixed.zip", recording, "connect4", SPEC.interface)
+    read = read_recording(tmp_path / "mixed.zip", "connect4", SPEC.interface)
+    assert set(read.weights.tolist()) == {0.25, 0.75, 1.0} and (read.weights == recording.weights).all()
+    assert (read.actions[read.weights == 0.25] == 3).all() and (read.actions[read.weights == 0.75] == 0).all()
+    policy = fresh_policy(learning_seed)
+    clone(policy, join([read]), CloneConfig(epochs=30, batch_size=256, learning_rate=3e-3))
+    mixed = read.weights == 0.75
+    with torch.no_grad():
+        evaluated = policy.evaluate(
+            torch.from_numpy(read.obs[mixed]), None, torch.from_numpy(read.mask[mixed]),
+            torch.from_numpy(read.actions[mixed]).long(),
+        )  # fmt: skip
+    margin("distance of the mean", abs(float(evaluated.log_prob.exp().mean()) - 0.75), at_most=0.08)
+    with pytest.raises(UserError, match="mixed decisions"):
+        clone(fresh_policy(0, memory=16), read, CloneConfig(epochs=1))
+
+
 def test_smoothing_leaves_every_legal_choice_its_share(learning_seed, margin):
     recording, _ = recorded(400, learning_seed)
     options = {"epochs": 25, "batch_size": 256, "learning_rate": 3e-3}

@@ -69,6 +69,9 @@ def record(player: str, *flags: Flags, game: str = "", out: Path = Path("recordi
         score = f"{report.total.matches:,} matches against itself"
     text = f"{len(recording):,} decisions of {bot or player} ({score}) in {files}"
     Console().print(text, highlight=False, soft_wrap=True)
+    if (behaviour := config.env.type.tooling.behaviour) is not None:
+        words = ", ".join(f"{name} {share:.1%}" for name, share in behaviour(recording).items())
+        Console().print(f"  of all choices: {words}", highlight=False, soft_wrap=True)
 
 
 @app.command(name="import")

@@ -220,6 +220,7 @@ class Tooling:
     conform: `(folder, free_plays, limit, tell)` compares it with recorded matches of the original.
     demo: what `pvp-ml demo --game NAME` does.
     import_matches: reads recorded matches of people: `pvp-ml bc import`.
+    behaviour: shares of kinds of choices in a recording, as players name them: `pvp-ml bc record` prints them.
     play_on_server: `(seat, player_of, tell)` lets a player sit down where people are: `pvp-ml play --server`. It calls
         `player_of(spec)` once it knows what will be played.
     bot_folder: `(model, name, folder, steps, match_s)` writes a model as a bot of the original game that decides every
@@ -244,6 +245,7 @@ class Tooling:
     conform: Callable[[Path, int, int, Tell], ConformResult] | None = None
     demo: Demo | None = None
     import_matches: Callable[[ImportRequest], Imported] | None = None
+    behaviour: Callable[[Recording], dict[str, float]] | None = None
     play_on_server: Callable[[ServerSeat, Callable[[GameSpec], Player], Tell], None] | None = None
     bot_folder: Callable[[Bundle, str, Path, int, Callable[[], float]], Sequence[str]] | None = None
     advise: Callable[[AdviceRequest], Advice] | None = None

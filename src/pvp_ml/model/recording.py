@@ -25,7 +25,7 @@ from pvp_ml.model.sampling.heads import Heads, legal_given
 from pvp_ml.model.tensors import read_tensors, write_tensors
 from pvp_ml.spec import Interface
 
-FORMAT = 2
+FORMAT = 3
 METADATA, ROWS = "metadata.json", "rows.safetensors"
 MAX_ROWS = 4_000_000
 MAX_METADATA_BYTES = 1 << 16
@@ -51,7 +51,8 @@ class Facts(BaseModel):
 class Recording:
     """Rows, grouped by `lane`: one seat of one match, and by `match`: what is learned or held out as a whole.
 
-    Without `match`, every lane is a match of its own.
+    Without `match`, every lane is a match of its own. A mixed decision is several rows of one observation whose weights
+    add up to 1; without `weight`, every row weighs 1.
     """
 
     obs: FloatArray  # [B,D]
@@ -59,6 +60,12 @@ class Recording:
     actions: IntArray  # [B,H]
     lane: npt.NDArray[np.int64]  # [B]
     match: npt.NDArray[np.int64] | None = None  # [B]
+    weight: FloatArray | None = None  # [B] above 0, at most 1
+
+    @property
+    def weights(self) -> FloatArray:
+        """[B] how much each row counts."""
+        return np.ones(len(self.lane), np.float32) if self.weight is None else self.weight
 
     @property
     def matches(self) -> npt.NDArray[np.int64]:
@@ -67,7 +74,10 @@ class Recording:
 
     def picked(self, rows: npt.NDArray[np.int64]) -> Recording:
         """These rows of it."""
-        return Recording(self.obs[rows], self.mask[rows], self.actions[rows], self.lane[rows], self.matches[rows])
+        weight = None if self.weight is None else self.weight[rows]
+        return Recording(
+            self.obs[rows], self.mask[rows], self.actions[rows], self.lane[rows], self.matches[rows], weight
+        )
 
     def __len__(self) -> int:
         """B."""
@@ -83,6 +93,7 @@ def write_recording(path: Path, recording: Recording, game: str, interface: Inte
         "actions": np.asarray(recording.actions, np.int64),
         "lane": recording.lane.astype(np.int64),
         "match": recording.matches.astype(np.int64),
+        "weight": recording.weights.astype(np.float32),
     }
     data = write_archive({METADATA: facts.model_dump_json().encode(), ROWS: write_tensors(arrays)})
     try:
@@ -116,6 +127,8 @@ def read_recording(path: Path, game: str, interface: Interface) -> Recording:
             }
             if facts.format > 1:  # the first format did not say which lanes belong to one match
                 layout["match"] = ((b,), "I64")
+            if facts.format > 2:
+                layout["weight"] = ((b,), "F32")
             rows = read_tensors(pieces_of(file, entries[ROWS]), layout, ROWS)
     except OSError as error:
         raise RecordingError(f"cannot read recording '{path}': {error.strerror}") from error
@@ -123,7 +136,10 @@ def read_recording(path: Path, game: str, interface: Interface) -> Recording:
         raise RecordingError(f"recording '{path}': {error.message}", error.hint) from error
     _check_range(path, rows["actions"], interface)
     actions = rows["actions"].astype(np.int32)
-    recording = Recording(rows["obs"], rows["mask"] != 0, actions, rows["lane"], rows.get("match"))
+    weight = rows.get("weight")
+    if weight is not None and not ((weight > 0.0) & (weight <= 1.0)).all():
+        raise RecordingError(f"recording '{path}': a weight is not above 0 and at most 1")
+    recording = Recording(rows["obs"], rows["mask"] != 0, actions, rows["lane"], rows.get("match"), weight)
     _check_rows(path, recording, interface)
     return recording
 
@@ -132,12 +148,12 @@ def join(recordings: list[Recording]) -> Recording:
     """Several recordings of different matches as one; their lanes and matches are renumbered."""
     lanes, matches = (_apart(column) for column in zip(*((r.lane, r.matches) for r in recordings), strict=True))
     whole = stacked(recordings)
-    return Recording(whole.obs, whole.mask, whole.actions, lanes, matches)
+    return Recording(whole.obs, whole.mask, whole.actions, lanes, matches, whole.weight)
 
 
 def stacked(recordings: list[Recording]) -> Recording:
     """Several recordings of the same matches as one: lanes and matches keep their numbers."""
-    parts = ((r.obs, r.mask, r.actions, r.lane, r.matches) for r in recordings)
+    parts = ((r.obs, r.mask, r.actions, r.lane, r.matches, r.weights) for r in recordings)
     return Recording(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -153,7 +169,7 @@ def _apart(columns: tuple[npt.NDArray[np.int64], ...]) -> npt.NDArray[np.int64]:
 
 def parts_of(recording: Recording, interface: Interface) -> list[Recording]:
     """The recording in pieces that fit into a file each; a match stays in one piece."""
-    row_bytes = 4 * interface.obs_size + interface.mask_size + 8 * len(interface.heads) + 16  # lane and match
+    row_bytes = 4 * interface.obs_size + interface.mask_size + 8 * len(interface.heads) + 20  # lane, match and weight
     most = min(MAX_ROWS, (MAX_TOTAL_BYTES - MAX_METADATA_BYTES) // row_bytes)
     if len(recording) <= most:
         return [recording]

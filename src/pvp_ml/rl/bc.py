@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pvp_ml.errors import UserError
 from pvp_ml.match import FloatArray, IntArray
+from pvp_ml.model.frame_memory import is_forgetful
 from pvp_ml.model.recording import Recording
 from pvp_ml.model.sampling.heads import legal_given
 from pvp_ml.rl.normalize import moments, update
@@ -94,6 +95,12 @@ class _Rows:
 
     def __init__(self, policy: Policy, recording: Recording, lane_of: Ints, smoothing: torch.Tensor) -> None:
         self.recording, self.smoothing = recording, smoothing
+        self.weights = recording.weights
+        if recording.weight is not None and (recording.weight < 1.0).any() and not is_forgetful(policy.network):
+            raise UserError(
+                "the recording holds mixed decisions, and the network has memory or stacked frames",
+                "clone into a network without them",
+            )
         self.legal = legal_given(policy.actor().heads, recording.mask, recording.actions)
         order = np.argsort(lane_of, kind="stable")
         first = np.flatnonzero(np.diff(lane_of[order], prepend=-1) != 0)
@@ -152,10 +159,10 @@ def _fit(policy: Policy, data: _Rows, rows: Ints, config: CloneConfig, rng: np.r
             picked, memory = data.batch(rows, cuts, order[low : low + per_batch])
             gradient.zero_()
             loss = _loss(policy, data, picked, memory)
-            torch.autograd.backward(loss / len(picked))
+            torch.autograd.backward(loss / float(data.weights[picked].sum()))
             adam.step()
             total += float(loss.detach())
-    return total / len(rows)
+    return total / float(data.weights[rows].sum())
 
 
 def _evaluate(
@@ -168,35 +175,39 @@ def _evaluate(
 
 
 def _loss(policy: Policy, data: _Rows, rows: Ints, memory: Sequences | None) -> torch.Tensor:
-    """Sum over rows and heads of the cross-entropy to the recorded choice, mixed with all legal ones where asked."""
+    """Weighted sum of the cross-entropy to the recorded choices of all heads, mixed with all legal ones where asked."""
+    weights = torch.from_numpy(data.weights[rows])
     if not data.smoothing.any():
-        return -_evaluate(policy, data, rows, memory).log_prob.sum()
+        return -(_evaluate(policy, data, rows, memory).log_prob * weights).sum()
     evaluated = _evaluate(policy, data, rows, memory, with_log_probs=True)
     assert evaluated.log_probs is not None
     actions = torch.from_numpy(data.recording.actions[rows]).long()
     chosen = evaluated.log_probs.gather(2, actions.unsqueeze(2)).squeeze(2)
     legal = policy.layout.pad_legal(torch.from_numpy(data.legal[rows]))
     spread = torch.where(legal, evaluated.log_probs, 0.0).sum(2) / legal.sum(2)
-    return -torch.lerp(chosen, spread, data.smoothing).sum()
+    return -(torch.lerp(chosen, spread, data.smoothing) * weights[:, None]).sum()
 
 
 def _measure(policy: Policy, data: _Rows, rows: Ints, config: CloneConfig) -> tuple[float, float, tuple[float, ...]]:
     """Mean loss, joint agreement and agreement per head of greedy play on these rows."""
     actor, heads = policy.actor(), len(policy.interface.heads)
     cuts, total = data.cuts(rows, config.sequence_length), 0.0
-    same = np.zeros((len(rows), heads), np.bool_)
+    same, weights = np.zeros((len(rows), heads), np.bool_), np.zeros(len(rows))
     done = 0
     for low in range(0, len(cuts.start) - 1, 4096):
         picked, memory = data.batch(rows, cuts, np.arange(low, min(low + 4096, len(cuts.start) - 1)))
         with torch.no_grad():
-            total -= float(_evaluate(policy, data, picked, memory).log_prob.sum())
+            lost = _evaluate(policy, data, picked, memory).log_prob * torch.from_numpy(data.weights[picked])
+            total -= float(lost.sum())
         out = actor.heads.decision(len(picked))
         state = None if memory is None else _states(policy, data, picked, memory)
         actor.act(data.obs[picked], data.recording.mask[picked].copy(), np.zeros(len(picked), np.uint64),
                   np.ones(len(picked), np.bool_), out, memory=state)  # fmt: skip
         same[done : done + len(picked)] = out.actions == data.recording.actions[picked]
+        weights[done : done + len(picked)] = data.weights[picked]
         done += len(picked)
-    return total / len(rows), float(same.all(axis=1).mean()), tuple(float(x) for x in same.mean(axis=0))
+    shares = weights / weights.sum()
+    return total / float(weights.sum()), float(shares @ same.all(axis=1)), tuple(float(x) for x in shares @ same)
 
 
 def _states(policy: Policy, data: _Rows, rows: Ints, memory: Sequences) -> FloatArray:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from pvp_ml.errors import UserError
 from pvp_ml.match import AsyncVecGame, BoolArray, FloatArray, IntArray, VecGame
 from pvp_ml.model.recording import MAX_ROWS, Recording, stacked
-from pvp_ml.players import KeyArray, Player, SerialArray
+from pvp_ml.players import Attending, KeyArray, Mixing, Player, SerialArray
 from pvp_ml.selfplay.counting import seatings
 from pvp_ml.selfplay.evaluate import Contestant, OnProgress, evaluate, make_plans, play_plans
 from pvp_ml.selfplay.plans import stream_seed
@@ -53,6 +54,8 @@ class AdvisedPlayer:
 class RecordingPlayer:
     """Plays as another player does, and keeps what it saw and chose. Steps without input are not decisions.
 
+    Of a player that mixes its choices the whole mixture is kept, as weighted rows.
+
     With `advice`, what is kept is not what the player chose but what it should have chosen.
     """
 
@@ -61,8 +64,13 @@ class RecordingPlayer:
         self._advice = advice
         self._seats = spec.seats
         self._seatings = seatings(spec)
-        self._rows: list[tuple[FloatArray, BoolArray, IntArray, SerialArray]] = []
+        self._rows: list[tuple[FloatArray, BoolArray, IntArray, SerialArray, FloatArray]] = []
         self._count = 0
+
+    def attend(self, game: object) -> None:
+        """The other player may want to see the game."""
+        if isinstance(self._player, Attending):
+            self._player.attend(game)
 
     def begin(self, serials: SerialArray) -> None:
         """Matches start."""
@@ -79,21 +87,36 @@ class RecordingPlayer:
         seen, legal = obs.copy(), mask.copy()  # a player may write into what it was given
         actions = self._player.decide(serials, seats, obs, mask, keys)
         kept = np.asarray(actions if self._advice is None else self._advice(serials, seats), np.int32)
+        rows, kept, weight = self._unmixed(kept)
         given = (kept >= 0).all(axis=1)
-        self._count += int(given.sum())
+        rows, kept, weight = rows[given], kept[given], weight[given]
+        self._count += len(rows)
         if self._count > MAX_ROWS:
             raise UserError(f"more than {MAX_ROWS} decisions", "record fewer matches into each file")
         lanes = serials * self._seats + seats
-        self._rows.append((seen[given], legal[given], kept[given], lanes[given]))
+        self._rows.append((seen[rows], legal[rows], kept, lanes[rows], weight))
         return actions
+
+    def _unmixed(self, kept: IntArray) -> tuple[npt.NDArray[np.intp], IntArray, FloatArray]:
+        """Which decision each kept row is of, what is kept, and its weight: a mixture gives a row for each part."""
+        if self._advice is not None or not isinstance(self._player, Mixing):
+            return np.arange(len(kept)), kept, np.ones(len(kept), np.float32)
+        rows, parts, weights = [], [], []
+        for row, mixture in enumerate(self._player.mixtures()):
+            actions, chances = (kept[row : row + 1], np.ones(1, np.float32)) if mixture is None else mixture
+            played = chances > 0.0
+            rows += [row] * int(played.sum())
+            parts.append(actions[played])
+            weights.append(chances[played])
+        return np.array(rows, np.intp), np.concatenate(parts), np.concatenate(weights).astype(np.float32)
 
     def recording(self) -> Recording:
         """Everything kept so far. Matches of one seed count as one: they may have gone the same way."""
         if not self._count:
             raise UserError("the player made no decision that could be recorded", "record more matches")
-        obs, mask, actions, lane = (np.concatenate(column) for column in zip(*self._rows, strict=True))
+        obs, mask, actions, lane, weight = (np.concatenate(column) for column in zip(*self._rows, strict=True))
         lane = lane.astype(np.int64)
-        return Recording(obs, mask, actions, lane, lane // (self._seats * self._seatings))
+        return Recording(obs, mask, actions, lane, lane // (self._seats * self._seatings), weight)
 
 
 def record(game: VecGame | AsyncVecGame, demonstrator: Contestant, opponent: Contestant, matches: int, seed: int = 0,

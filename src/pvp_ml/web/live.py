@@ -15,6 +15,7 @@ from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.games.replay import Replay, ReplayError, is_over, play
 from pvp_ml.match import IDLE, BoolArray, FloatArray, IntArray, MatchPlan, StepBuffers, VecGame
 from pvp_ml.model.recording import Recording
+from pvp_ml.players import Attending
 from pvp_ml.spec import GameSpec
 from pvp_ml.web.minds import Mind, Sight, Thought
 from pvp_ml.web.orders import Orders
@@ -63,6 +64,9 @@ class LiveMatch:
         self.spec = self._game.spec
         self.orders = Orders(self.spec)
         self._minds = minds
+        for mind in minds:
+            if isinstance(mind, Attending):
+                mind.attend(self._game)
         self._table = Table(self._game)
         self._out = self._table.out
         self._actions: list[tuple[tuple[int, ...], ...]] = []

@@ -16,7 +16,7 @@ from pvp_ml.errors import UserError
 from pvp_ml.match import BoolArray, FloatArray, IntArray
 from pvp_ml.model.bundle import Bundle
 from pvp_ml.model.calibration import Calibration
-from pvp_ml.players import BundlePlayer, Player
+from pvp_ml.players import Attending, BundlePlayer, Player
 from pvp_ml.spec import GameSpec
 
 
@@ -84,6 +84,11 @@ class ScriptedMind:
         self._seat = np.array([seat], np.int32)
         self._serial = np.zeros(1, np.int64)
         player.begin(self._serial)
+
+    def attend(self, game: object) -> None:
+        """The player may want to see the game; matches of the page have the serial 0."""
+        if isinstance(self._player, Attending):
+            self._player.attend(game)
 
     def decide(self, sight: Sight) -> tuple[IntArray, Thought | None]:
         """Whatever the player decides."""

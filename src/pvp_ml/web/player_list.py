@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pvp_ml import data_files, players
 from pvp_ml.errors import UserError
-from pvp_ml.games.registry import GameType
+from pvp_ml.games.registry import GameType, scheme_player
 from pvp_ml.match import Bot, External, Occupant
 from pvp_ml.model.bundle import Bundle, model_name, read_bundle, read_metadata
 from pvp_ml.model.calibration import SELF, Calibration
@@ -74,7 +74,8 @@ class PlayerList:
             bundle = self._bundle(player.path)
             return PolicyMind(bundle, self._spec, self._is_greedy, self._measured(bundle, identifier, seat, seats))
         if player.kind == "player":
-            return ScriptedMind(players.make(player.name, self._spec), seat)
+            make = scheme_player(player.name, self._spec.name)
+            return ScriptedMind(make(self._spec) if make else players.make(player.name, self._spec), seat)
         return None
 
     def _measured(self, bundle: Bundle, identifier: str, seat: int, seats: Sequence[str]) -> Calibration | None:
@@ -121,6 +122,10 @@ class PlayerList:
         for candidate in (against, f"model:{against}", f"bot:{against}", f"player:{against}"):
             if candidate in self.listed:
                 return candidate
+        if scheme_player(against, self._spec.name) is not None:
+            named = ListedPlayer(f"player:{against}", against, "player", "as named with --against")
+            self._added[named.id] = self.listed[named.id] = named
+            return named.id
         path = data_files.find("models", rest if kind == "model" else against, (".zip",), working_directory)
         if path is None:
             known = ", ".join(c.name for c in self.listed.values() if c.kind != "you")

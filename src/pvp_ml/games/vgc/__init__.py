@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cyclopts import App
 
     from pvp_ml.match import AsyncVecGame, StepBuffers, VecGame
+    from pvp_ml.model.recording import Recording
     from pvp_ml.players import Player
     from pvp_ml.spec import GameSpec
 
@@ -106,6 +107,12 @@ def _play_on_server(seat: ServerSeat, player_of: Callable[[GameSpec], Player], t
     play_on_server(seat, player_of, tell)
 
 
+def _behaviour(recording: Recording) -> dict[str, float]:
+    from pvp_ml.games.vgc.behaviour import shares
+
+    return shares(recording)
+
+
 def _advise(request: AdviceRequest) -> Advice:
     from pvp_ml.games.vgc.search.advise import advise
 
@@ -146,6 +153,7 @@ GAME = GameType(
         play_on_server=_play_on_server,
         team_commands=_team_commands,
         advise=_advise,
+        behaviour=_behaviour,
         player_schemes=(("search", _search),),
     ),
 )

@@ -19,7 +19,7 @@ const {rebuild, Declined} = load('search/rebuild.js');
 
 const wanted = JSON.parse(fs.readFileSync(0, 'utf8'));
 const packed = wanted.teams.map(text => Teams.pack(Teams.import(text)));
-const counts = {positions: 0, own: 0, foe: 0, damage: 0, declined: {}, errors: {}, differences: {}};
+const counts = {positions: 0, own: 0, foe: 0, declined: {}, errors: {}, differences: {}};
 const count = (table, key) => { table[key] = (table[key] || 0) + 1; };
 
 function maskOf(request) {
@@ -27,6 +27,8 @@ function maskOf(request) {
   legal.writeMask(request, mask);
   return mask;
 }
+
+const asked = request => JSON.stringify(request.active || request.forceSwitch || 'wait').slice(0, 500);
 
 function truePosition(match, seat) {
   const side = match.battle.sides[1 - seat];
@@ -53,7 +55,7 @@ function check(match, seat, random) {
     const [truth, made] = [match.request(n), battle.sides[n].activeRequest];
     const same = maskOf(truth).join() === maskOf(made).join();
     if (same) counts[n === seat ? 'own' : 'foe']++;
-    else count(counts.differences, `${n === seat ? 'own' : 'foe'} ${JSON.stringify(truth.active || truth.forceSwitch || 'wait').slice(0, 500)} / ${JSON.stringify(made.active || made.forceSwitch || 'wait').slice(0, 500)}`);
+    else count(counts.differences, `${n === seat ? 'own' : 'foe'} ${asked(truth)} / ${asked(made)}`);
   }
   battle.destroy();
 }

@@ -129,6 +129,49 @@ def test_it_is_named_like_any_other_player(installation):
         contestant.make(spec).attend(object())
 
 
+def test_at_a_server_it_is_shown_what_the_server_shows():
+    """Lines of one room add up and can be read from any place; rooms are kept apart, and forgotten when left."""
+    from pvp_ml.games.vgc.live.client import _Seat
+
+    class Viewer:
+        format = FORMAT
+
+        def look(self, room, lines, request):
+            return 1, np.zeros(3, np.float32), np.ones(3, np.bool_)
+
+        def spell(self, room, picks):
+            return f"{room} {picks}"
+
+        def forget(self, room):
+            pass
+
+    class Listener:
+        def attend(self, game):
+            self.game, self.heard = game, []
+
+        def begin(self, serials):
+            pass
+
+        def end(self, serials):
+            pass
+
+        def decide(self, serials, seats, obs, mask, keys):
+            self.heard.append(self.game.briefing(int(serials[0]), int(seats[0]), 1))
+            return np.zeros((1, 3), np.int32)
+
+    player = Listener()
+    seat = _Seat(Viewer(), player, np.random.default_rng(0))
+    assert seat.decide({"room": "a", "lines": ["1", "2"], "request": {"n": 1}}) == "a [0, 0, 0]"
+    seat.decide({"room": "b", "lines": ["x"], "request": {"n": 2}})
+    seat.decide({"room": "a", "lines": ["3"], "request": {"n": 3}})
+    assert [found.lines for found in player.heard] == [["2"], [], ["2", "3"]]
+    assert [found.request["n"] for found in player.heard] == [1, 2, 3]
+    assert (player.heard[2].next, player.heard[2].format) == (3, FORMAT)
+    seat.leave("a")
+    with pytest.raises(KeyError):
+        seat.briefing(0, 1, 0)
+
+
 @pytest.mark.nightly
 def test_memory_stays_bounded_over_many_searched_battles(build, bundle):
     game = build(8, format=FORMAT)
@@ -142,3 +185,25 @@ def test_memory_stays_bounded_over_many_searched_battles(build, bundle):
     pid = kept[0]._thinker.process.pid
     resident = int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
     assert resident < 450_000  # kB
+
+
+def test_it_is_met_on_the_page(installation, tmp_path):
+    """`play --against search:…`: the page lists it, and it decides there."""
+    from pvp_ml.games import registry
+    from pvp_ml.web.live import LiveMatch
+    from pvp_ml.web.player_list import PlayerList
+
+    kind, name = registry.find("vgc"), "search:GeneralistVgc?simulations=4"
+    listed = PlayerList(kind, tmp_path, name)
+    assert listed.default == f"player:{name}"
+    seats = (listed.default, "bot:heuristics")
+    minds = [listed.mind(who, seat, seats) for seat, who in enumerate(seats)]
+    lineup = tuple(listed.occupant(who, seat) for seat, who in enumerate(seats))
+    match = LiveMatch(kind, VgcConfig(workers=1), MatchPlan(0, 4, lineup), minds, None)
+    try:
+        match.advance(None)
+        match.advance(None)
+        assert minds[0]._player.thought == 2 and minds[0]._player.declined == 0
+    finally:
+        match.close()
+        minds[0]._player.close()

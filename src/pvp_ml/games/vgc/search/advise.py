@@ -154,6 +154,8 @@ def _position(request: AdviceRequest, thinker: Thinker) -> _Recorded:
     else:
         raise UserError("no position is given", "--battle FILE, or --team FILE --foe FILE")
     facts = thinker.process.ask(Ask.POSITION, message, LOOK_S).facts
+    if "refused" in facts:
+        raise UserError(f"vgc: {facts['refused'][:300]}", "choose another --turn or --seat")
     thinker.heard(ROOM)
     return _Recorded(message["format"], facts["request"], int(facts["turn"]))
 

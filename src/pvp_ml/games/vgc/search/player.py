@@ -6,6 +6,8 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from pvp_ml import data_files
 from pvp_ml.chance import uniform
 from pvp_ml.errors import UserError
@@ -50,6 +52,7 @@ class SearchPlayer:
         self._thinker = Thinker(actor_of(bundle), install.find(), settings)
         self._game: Briefs | None = None
         self._rooms: dict[int, set[str]] = {}  # serial → rooms that were thought about
+        self._mixtures: list[tuple[IntArray, FloatArray] | None] = []
         self.thought, self.declined = 0, 0
 
     def attend(self, game: object) -> None:
@@ -75,11 +78,17 @@ class SearchPlayer:
         """One row after the other: each may take its whole budget."""
         actions = self._policy.decide(serials, seats, obs, mask, keys)
         draws = uniform(keys, 1)[:, 0]
+        self._mixtures = [None] * len(actions)
         for row, (serial, seat) in enumerate(zip(serials.tolist(), seats.tolist(), strict=True)):
             thought = self._think(serial, seat, int(keys[row]))
             if thought is not None:
                 actions[row] = thought.own.actions[thought.choice(float(draws[row]), self._settings.sample)]
+                self._mixtures[row] = thought.own.actions, thought.strategy.astype(np.float32)
         return actions
+
+    def mixtures(self) -> list[tuple[IntArray, FloatArray] | None]:
+        """The mixed strategies of the last decisions; None where the model decided."""
+        return self._mixtures
 
     def _think(self, serial: int, seat: int, seed: int) -> Thought | None:
         if self._game is None:

@@ -27,7 +27,8 @@ const ON_POKEMON = {
   protosynthesis: ({pokemon}) => ({bestStat: pokemon.getBestStat(false, true), fromBooster: pokemon.item === ''}),
   quarkdrive: ({pokemon}) => ({bestStat: pokemon.getBestStat(false, true), fromBooster: pokemon.item === ''}),
   mustrecharge: () => ({duration: 1}), glaiverush: () => ({duration: 1}),
-  leechseed: nothing, torment: nothing, focusenergy: () => ({layers: 2}), aquaring: nothing, ingrain: nothing, curse: nothing, attract: nothing,
+  leechseed: nothing, torment: nothing, focusenergy: () => ({layers: 2}), aquaring: nothing, ingrain: nothing,
+  curse: nothing, attract: nothing,
   flashfire: nothing, charge: nothing, smackdown: nothing, tarshot: nothing, octolock: nothing, saltcure: nothing, imprison: nothing,
   nightmare: nothing, noretreat: nothing, destinybond: nothing, commanding: nothing, commanded: nothing, gastroacid: nothing,
 };

@@ -39,7 +39,8 @@ function packed(format, text) {
 
 function atPreview({format, teams, sheets, seat}) {
   const match = new Match({
-    slot: 0, serial: 0, seed: '0', format, sheets, teams: teams.map(text => packed(format, text)), bots: ['', ''], adviser: '', maxSteps: 10, keepLog: false,
+    slot: 0, serial: 0, seed: '0', format, sheets, teams: teams.map(text => packed(format, text)), bots: ['', ''],
+    adviser: '', maxSteps: 10, keepLog: false,
   });
   const found = {tracker: match.tracker, request: match.request(seat), home: match.home[seat]};
   match.close();
@@ -77,7 +78,7 @@ const EMPTY = {hp: 0, atk: 0, def: 0, spa: 0, spd: 0, spe: 0};
 const FULL = {hp: 31, atk: 31, def: 31, spa: 31, spd: 31, spe: 31};
 
 // {tracker, request, home} of what is asked for: {format, lines or teams, sheets, seat, turn or null, team}.
-function positionOf(asked) {
+function recordedPosition(asked) {
   if (asked.teams) return atPreview(asked);
   const {format, lines, sheets, seat, turn} = asked;
   const team = packed(format, asked.team);
@@ -89,4 +90,4 @@ function positionOf(asked) {
   return isInput ? keeper.found : withStats(keeper.found, format, team);
 }
 
-module.exports = {positionOf};
+module.exports = {recordedPosition};

@@ -30,8 +30,9 @@ function ownSet(battle, entry, home) {
   const species = battle.dex.species.get(name);
   const whole = isFainted(entry) ? home.find(other => other.ident === entry.ident) || entry : entry;
   return {
-    name: entry.ident.slice(4), species: species.name, gender, level, moves: entry.moves, ability: entry.baseAbility || entry.ability, item: entry.item,
-    teraType: battle.dex.types.get(entry.teraType || species.types[0]).name, ...spreadOf(battle, species, level, entry.stats, fullHp(whole)),
+    name: entry.ident.slice(4), species: species.name, gender, level, moves: entry.moves, item: entry.item,
+    ability: entry.baseAbility || entry.ability, teraType: battle.dex.types.get(entry.teraType || species.types[0]).name,
+    ...spreadOf(battle, species, level, entry.stats, fullHp(whole)),
   };
 }
 

@@ -1,15 +1,16 @@
 // The search's own process: it is given what one seat was shown, guesses the rest, and simulates turns.
 //
-// Frames as in ../worker.js. In: LOOK {room, format, lines, request, worlds, seed, usage}, SIMULATE {room, own, foes, cells, ms},
-// FORGET {room}, POSITION {room, format, lines or teams, sheets, seat, turn, team}: the room as a recorded battle left it, WORDS {room, own,
-// foe}: choices as people say them. Out: an ANSWER to each: [u32 bytes of JSON, JSON, zeros up to a multiple of 4, float32 observations].
+// Frames as in ../worker.js. In: LOOK {room, format, lines, request, worlds, seed, usage}, SIMULATE {room, own, foes,
+// cells, ms}, FORGET {room}, POSITION {room, format, lines or teams, sheets, seat, turn, team}: the room as a recorded
+// battle left it, WORDS {room, own, foe}: choices as people say them. Out: an ANSWER to each: [u32 bytes of JSON, JSON,
+// zeros up to a multiple of 4, float32 observations].
 'use strict';
 
 console.log = console.error; // stdout belongs to the frames
 
 const speedup = require('../speedup');
 const {writeObservation, size} = require('../observe/encode');
-const {positionOf} = require('./positions');
+const {recordedPosition} = require('./positions');
 const {Room, columns, Declined} = require('./rooms');
 const {wordsOf} = require('./words');
 
@@ -91,7 +92,13 @@ function forget({room}) {
 }
 
 function position(message) {
-  const {tracker, request, home} = positionOf(message);
+  let found;
+  try {
+    found = recordedPosition(message);
+  } catch (error) {
+    return [{refused: error.message}, []]; // what people hand in may be anything
+  }
+  const {tracker, request, home} = found;
   const state = new Room(message.format);
   Object.assign(state, {tracker, request, home, seat: message.seat});
   rooms.set(message.room, state);

@@ -1,0 +1,69 @@
+"""`pvp-ml advise vgc`: line-ups for two teams, choices in a recorded battle; legal, complete, the same for a seed."""
+
+import json
+
+import pytest
+
+from pvp_ml.cli import run
+from pvp_ml.errors import UserError
+from pvp_ml.games.play import Table
+from pvp_ml.games.tooling import AdviceRequest
+from pvp_ml.games.vgc.game import save_log
+from pvp_ml.games.vgc.search.advise import advise
+from pvp_ml.games.vgc.teams import shipped
+from pvp_ml.match import Bot, MatchPlan
+
+FORMAT = "gen9vgc2025regi"
+TEAMS = ("shadow-rider", "zacian-screens")
+
+
+@pytest.fixture
+def battle(build, tmp_path):
+    """A recorded battle of two bots: its log, with its choices beside it."""
+    game = build(1, teams=TEAMS[:1], opponent_teams=TEAMS[1:], format=FORMAT)
+    found = []
+    game.listen(found.append)
+    table = Table(game)
+    table.queue([MatchPlan(0, 8, (Bot("heuristics"), Bot("heuristics")))])
+    table.start()
+    while not table.is_empty:
+        table.step()
+    return save_log(found[0], tmp_path)
+
+
+def test_line_ups_for_two_teams(installation, capsys):
+    words = ["advise", "vgc", "--team", TEAMS[0], "--foe", TEAMS[1], "--simulations", "12", "--json"]
+    assert run(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["kind"], found["turn"], found["simulations"], found["declined"]) == ("preview", 0, 12, "")
+    assert 0.0 <= found["win_chance"] <= 1.0
+    assert sum(choice["probability"] for choice in found["choices"]) <= 1.0 + 1e-3
+    six = {block.split(" @")[0].split(" (")[0].strip() for block in shipped()[FORMAT][TEAMS[0]].split("\n\n")}
+    leads = found["choices"][0]["text"].removeprefix("lead ").split(",")[0].split(" and ")
+    assert len(leads) == 2 and all(any(name.startswith(lead) for name in six) for lead in leads)
+    assert found["replies"] and any("sends out" in line for line in found["line"])
+
+
+def test_a_turn_of_an_input_log_is_answered_alike_for_a_seed(battle):
+    request = AdviceRequest(battle=battle.with_suffix(".input.log"), turn=2, seat=2, simulations=12, seed=3)
+    found, again = advise(request), advise(request)
+    assert found.to_json() | {"seconds": 0} == again.to_json() | {"seconds": 0}
+    assert (found.kind, found.turn, found.declined) == ("turn", 2, "")
+    assert "Chance to win" in found.text() and found.choices[0].text in found.text()
+
+
+def test_a_log_is_enough_with_the_own_team(battle):
+    text = battle.read_text("utf-8").splitlines()
+    end = next(i for i, line in enumerate(text) if line == "|turn|2")
+    battle.write_text("\n".join(text[: end + 1]) + "\n", "utf-8")  # the battle goes on
+    found = advise(AdviceRequest(battle=battle, team=TEAMS[0], simulations=6))
+    assert (found.kind, found.turn, found.simulations, found.declined) == ("turn", 2, 6, "")
+
+
+def test_what_is_missing_is_named(installation, battle):
+    with pytest.raises(UserError, match="no position is given"):
+        advise(AdviceRequest(team=TEAMS[0]))
+    with pytest.raises(UserError, match="--seat is 3"):
+        advise(AdviceRequest(team=TEAMS[0], foe=TEAMS[1], seat=3))
+    with pytest.raises(UserError, match="seat 1 decides nothing in turn 77"):
+        advise(AdviceRequest(battle=battle, turn=77))
