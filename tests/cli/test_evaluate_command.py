@@ -95,3 +95,14 @@ def test_a_ladder_gives_a_rating(capsys):
 def test_a_game_without_a_ladder_says_so(capsys):
     assert run(["eval", "--game", "kuhn", "--model", "random", "--ladder"]) != 0
     assert "has no ladder" in capsys.readouterr().err
+
+
+def test_strength_and_accounts_are_flags_of_eval(capsys):
+    words = ["eval", "--model", "GeneralizedNh", "--strength", "1", "--against", "nh-bot", "--matches", "20", "--json"]
+    assert run([*words, "--env.account", "rune-pure", "--env.opponent-account", "maxed"]) == 0
+    result = json.loads(capsys.readouterr().out)["results"][0]
+    assert result["first"] == "GeneralizedNh@strength=1" and result["score"] < 0.3
+    assert run(["eval", "--model", "GeneralizedNh@delay=1", "--strength", "5", "--against", "nh-bot"]) != 0
+    assert "dial of its own" in capsys.readouterr().err
+    assert run([*words, "--env.account", "nobody"]) != 0
+    assert "there is no account 'nobody'" in capsys.readouterr().err

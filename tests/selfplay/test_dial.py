@@ -8,9 +8,10 @@ import pytest
 from pvp_ml.errors import UserError
 from pvp_ml.games.registry import find
 from pvp_ml.model.bundle import make_bundle
+from pvp_ml.model.dial import Dial
 from pvp_ml.model.network_config import NetworkConfig, normalizer_shapes, tensor_shapes
 from pvp_ml.players import BundlePlayer
-from pvp_ml.selfplay.dial import Dial, Slowed, read_dial
+from pvp_ml.selfplay.dial import Slowed, read_dial, with_strength
 from pvp_ml.selfplay.evaluate import find_contestant
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm
 
@@ -125,3 +126,36 @@ def test_bots_have_no_dial(tmp_path):
     spec = find("connect4").spec(find("connect4").config())
     with pytest.raises(UserError, match="only models have a strength dial"):
         find_contestant(f"{spec.bots[0]}@delay=2", spec, tmp_path)
+
+
+def test_half_a_delay_is_one_decision_every_other_time():
+    player = Slowed(Echo(), SPEC, Dial(delay=0.5))
+    now = late = 0
+    for t in range(400):
+        seen = np.array([[t]], np.float32)
+        chosen = player.decide(np.array([7]), np.array([0]), seen, np.ones((1, 8), bool), np.array([t], np.uint64))
+        now, late = now + (chosen[0, 0] == t % 8), late + (chosen[0, 0] == (t - 1) % 8)
+    assert now + late in (400, 401) and 160 < late < 240
+
+
+def test_mistakes_are_random_legal_choices():
+    player = Slowed(Echo(), SPEC, Dial(mistakes=0.4))
+    keys = np.random.default_rng(1).integers(0, 2**63, 4000).astype(np.uint64)
+    mask = np.ones((4000, 8), bool)
+    mask[:, 3] = False
+    seen = np.full((4000, 1), 5, np.float32)
+    chosen = player.decide(np.arange(4000), np.zeros(4000, np.int32), seen, mask, keys)[:, 0]
+    shares = np.bincount(chosen, minlength=8) / 4000
+    assert shares[5] == pytest.approx(0.6 + 0.4 / 7, abs=0.03) and shares[3] == 0.0
+    assert shares[[0, 1, 2, 4, 6, 7]] == pytest.approx(np.full(6, 0.4 / 7), abs=0.015)
+
+
+def test_strength_is_put_behind_a_name_once():
+    assert with_strength("m.zip", 40) == "m.zip@strength=40" and with_strength("m.zip", 0) == "m.zip"
+    assert read_dial("m.zip@strength=40") == ("m.zip", Dial(strength=40))
+    with pytest.raises(UserError, match="dial of its own"):
+        with_strength("m.zip@delay=1", 40)
+    with pytest.raises(UserError, match="strength sets temperature"):
+        read_dial("m.zip@strength=40,delay=2")
+    with pytest.raises(UserError, match="strength is 101"):
+        read_dial("m.zip@strength=101")

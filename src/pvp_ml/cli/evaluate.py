@@ -22,7 +22,7 @@ from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.model.bundle import read_metadata
 from pvp_ml.run.config.flags import options_of, read_flags
 from pvp_ml.run.config.validate import read_settings
-from pvp_ml.selfplay.dial import read_dial
+from pvp_ml.selfplay.dial import read_dial, with_strength
 from pvp_ml.selfplay.evaluate import Contestant, find_contestant
 from pvp_ml.selfplay.evaluate import evaluate as play
 from pvp_ml.selfplay.tally import TABLE_HEADER, Evaluation
@@ -37,19 +37,21 @@ Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """How the results are shown.
+    """What is measured and how the results are shown.
 
     Attributes:
         json: print one JSON object and nothing else: `results` has an entry per opponent
         actions: also show how often each choice was made, and the game's signals
         plot: save a chart of the scores and their intervals to this file (.png, .svg, .pdf)
         ladder: play every bot of the game's ladder and fit a rating (Bradley–Terry, 95 % interval)
+        strength: hold the model back to this strength, 1…100, by its measured map; 0 = as it is
     """
 
     json: Annotated[bool, Parameter(negative="")] = False
     actions: Annotated[bool, Parameter(negative="")] = False
     plot: Path | None = None
     ladder: Annotated[bool, Parameter(negative="")] = False
+    strength: int = 0
 
 
 _PLAIN = Output()
@@ -84,7 +86,7 @@ def evaluate(
     kind = registry.find(game or game_of(model, here))
     settings = game_settings(kind, flags)
     spec = kind.spec(settings)
-    first = contestant(model, kind, spec, greedy)
+    first = contestant(with_strength(model, output.strength), kind, spec, greedy)
     ladder = dict(kind.presentation.ladder) if output.ladder else {}
     if output.ladder and not ladder:
         raise UserError(f"'{kind.name}' has no ladder", "rate players against each other with `pvp-ml league rate`")

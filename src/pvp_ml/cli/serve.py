@@ -14,8 +14,10 @@ from cyclopts import Parameter
 
 from pvp_ml import data_files
 from pvp_ml.errors import UserError, pip_install
-from pvp_ml.model.bundle import Bundle
+from pvp_ml.model.bundle import Bundle, model_name
+from pvp_ml.model.dial import Dial
 from pvp_ml.model.sampling.heads import Heads
+from pvp_ml.selfplay.dial import read_dial, with_strength
 from pvp_ml.serve import onnx_runtime
 from pvp_ml.serve.engine import WAITING_SHARE
 from pvp_ml.serve.limits import Limits
@@ -32,7 +34,8 @@ class ServeOptions:
     """The flags of `pvp-ml serve`.
 
     Attributes:
-        model: a model file or name; may be given several times
+        model: a model file or name, optionally with a dial (NAME@strength=40); may be given several times
+        strength: weaken every named model to this strength, 1…100, by its measured map; 0 = full strength
         models_dir: serve every .zip in this folder; default: ./models if there is no --model
         plugin: a scripted player to serve; may be given several times
         game: the game of the plugins, if the models do not determine it
@@ -54,6 +57,7 @@ class ServeOptions:
     """
 
     model: tuple[str, ...] = ()
+    strength: int = 0
     models_dir: Path | None = None
     plugin: tuple[str, ...] = ()
     game: str = ""
@@ -98,8 +102,13 @@ def to_config(options: ServeOptions) -> ServeConfig:
     folder = options.models_dir
     if folder is None and not options.model and not options.plugin:
         folder = Path("models")
+    named = [read_dial(with_strength(name, options.strength)) for name in options.model]
+    if options.strength and not named:
+        raise UserError("--strength holds back the models that --model names, and there is none", "name one")
+    found = [(_find(name), dial) for name, dial in named]
     return ServeConfig(
-        models=tuple(_find(name) for name in options.model),
+        models=tuple(path for path, _ in found),
+        dials={model_name(path): dial for path, dial in found if dial != Dial()},
         models_dir=folder,
         plugins=options.plugin,
         game=options.game,

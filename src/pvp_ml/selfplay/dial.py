@@ -1,48 +1,29 @@
-"""The strength dial: the same player made weaker by known amounts, in every game.
+"""A player held back by a dial: it sees late, decides seldom, and sometimes takes any legal choice.
 
-`model.zip@temperature=2,delay=3,skip=2` anywhere a contestant is named. Temperature flattens a model's choices (0 is
-greedy, 1 as trained); delay lets it see what was there so many of its decisions ago; skip lets it decide only every
-so many steps and hold its last choice in between, while that is legal.
+`model.zip@temperature=2,delay=3,skip=2,mistakes=0.1` or `model.zip@strength=40`, anywhere a contestant is named.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections import deque
 from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from pvp_ml.chance import mix
 from pvp_ml.errors import UserError
 from pvp_ml.match import BoolArray, FloatArray, IntArray
+from pvp_ml.model.dial import Dial
 from pvp_ml.model.sampling.heads import Heads, legal_given
-from pvp_ml.players import KeyArray, Player, SerialArray
+from pvp_ml.players import KeyArray, Player, RandomPlayer, SerialArray, uniform
 from pvp_ml.spec import GameSpec
 
 _SUFFIX = re.compile(r"^(?P<name>.+)@(?P<settings>[a-z]+=[^@/\\]*)$")
-MAX_TEMPERATURE, MAX_DELAY, MAX_SKIP = 100.0, 120, 120
-
-
-@dataclass(frozen=True, slots=True)
-class Dial:
-    """How a player is held back; the defaults are full strength."""
-
-    temperature: float = 1.0
-    delay: int = 0
-    skip: int = 1
-
-    def __post_init__(self) -> None:
-        """Refuse what is out of range."""
-        limits = {"temperature": (0.0, MAX_TEMPERATURE), "delay": (0, MAX_DELAY), "skip": (1, MAX_SKIP)}
-        for name, (low, high) in limits.items():
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise UserError(f"{name} is {value}", f"from {low:g} to {high:g}")
-
-    @property
-    def is_slow(self) -> bool:
-        """Whether observations or decisions are held back."""
-        return self.delay > 0 or self.skip > 1
+_WHOLE = ("skip", "strength")
+_CHANNEL = np.uint64(0xD1A1)
+"""Apart from the numbers that the player itself draws from the same keys."""
 
 
 def read_dial(name: str) -> tuple[str, Dial]:
@@ -57,10 +38,25 @@ def read_dial(name: str) -> tuple[str, Dial]:
         if key not in known:
             raise UserError(f"'{name}': the dial has no '{key}'", f"it has: {', '.join(known)}")
         try:
-            given[key] = float(text) if key == "temperature" else int(text)
+            given[key] = int(text) if key in _WHOLE else float(text)
         except ValueError:
             raise UserError(f"'{name}': {key} is '{text}'", "give a number, e.g. @temperature=1.5,delay=2") from None
-    return match["name"], Dial(given.get("temperature", 1.0), int(given.get("delay", 0)), int(given.get("skip", 1)))
+    return match["name"], Dial(
+        given.get("temperature", 1.0),
+        given.get("delay", 0),
+        int(given.get("skip", 1)),
+        given.get("mistakes", 0.0),
+        int(given.get("strength", 0)),
+    )
+
+
+def with_strength(name: str, strength: int) -> str:
+    """The name with `@strength=…` at its end; 0 leaves it alone."""
+    if not strength:
+        return name
+    if _SUFFIX.match(name):
+        raise UserError(f"'{name}' has a dial of its own", "leave --strength out")
+    return f"{name}@strength={strength}"
 
 
 @dataclass(slots=True)
@@ -73,10 +69,11 @@ class _Seat:
 
 
 class Slowed:
-    """Another player that sees late and decides seldom."""
+    """Another player that sees late, decides seldom and makes mistakes."""
 
     def __init__(self, player: Player, spec: GameSpec, dial: Dial) -> None:
         self._player, self._dial, self._seats = player, dial, spec.seats
+        self._random = RandomPlayer(spec)
         self._heads = Heads.compile(spec.heads)
         self._offsets = np.cumsum([0, *(len(head.choices) for head in spec.heads)])[:-1]
         self._memory: dict[tuple[int, int], _Seat] = {}
@@ -107,12 +104,23 @@ class Slowed:
         holds &= np.take_along_axis(legal, actions + self._offsets, axis=1).all(1)
         new = np.flatnonzero(~holds)
         if len(new):
-            late = np.stack([places[i].seen[0] for i in new.tolist()])
+            chance = uniform(mix(keys[new] ^ _CHANNEL), 2)
+            late = np.stack([self._seen(places[i], c) for i, c in zip(new.tolist(), chance[:, 0], strict=True)])
             actions[new] = self._player.decide(serials[new], seats[new], late, mask[new], keys[new])
+            wrong = new[chance[:, 1] < self._dial.mistakes]
+            if len(wrong):
+                actions[wrong] = self._random.decide(
+                    serials[wrong], seats[wrong], obs[wrong], mask[wrong], mix(keys[wrong] + _CHANNEL)
+                )
         for i, place in enumerate(places):
             place.held = place.held + 1 if holds[i] else 0
             place.last = actions[i].copy()
         return actions
+
+    def _seen(self, place: _Seat, chance: float) -> FloatArray:
+        """What was there `delay` decisions ago, or at the start."""
+        ago = math.floor(self._dial.delay) + (chance < self._dial.delay % 1.0)
+        return place.seen[max(0, len(place.seen) - 1 - ago)]
 
     def _pairs(self, serials: SerialArray, seats: IntArray) -> list[tuple[int, int]]:
         return list(zip(serials.tolist(), seats.tolist(), strict=True))
@@ -120,6 +128,6 @@ class Slowed:
     def _place(self, pair: tuple[int, int], obs: FloatArray) -> _Seat:
         place = self._memory.get(pair)
         if place is None:
-            place = self._memory[pair] = _Seat(deque(maxlen=self._dial.delay + 1))
+            place = self._memory[pair] = _Seat(deque(maxlen=math.ceil(self._dial.delay) + 1))
         place.seen.append(obs.copy())
         return place

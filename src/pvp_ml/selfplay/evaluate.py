@@ -16,9 +16,10 @@ from pvp_ml.games import registry
 from pvp_ml.games.play import Table
 from pvp_ml.match import AsyncVecGame, Bot, External, MatchPlan, VecGame
 from pvp_ml.model.bundle import Bundle, model_name, read_bundle
+from pvp_ml.model.dial import Dial, settled
 from pvp_ml.players import BundlePlayer, Player
 from pvp_ml.selfplay.counting import FIRST, SECOND, Count, seatings
-from pvp_ml.selfplay.dial import Dial, Slowed, read_dial
+from pvp_ml.selfplay.dial import Slowed, read_dial
 from pvp_ml.selfplay.plans import home_seat, seat_teams, stream_seed
 from pvp_ml.selfplay.tally import Evaluation
 from pvp_ml.spec import Figure, GameSpec
@@ -87,7 +88,8 @@ def find_contestant(name: str, spec: GameSpec, working_directory: Path, greedy: 
             f"bots: {bots}; players: {', '.join(players.names())}; models: `pvp-ml model list`",
         )
     shown = model_name(path) + name[len(plain) :]
-    return Contestant.of_bundle(shown, read_bundle(path), greedy, dial)
+    bundle = read_bundle(path)
+    return Contestant.of_bundle(shown, bundle, greedy, settled(dial, path, bundle.content_hash, spec.name))
 
 
 def evaluate(game: VecGame | AsyncVecGame, first: Contestant, second: Contestant, matches: int, seed: int = 0,

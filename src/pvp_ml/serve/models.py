@@ -190,9 +190,10 @@ class PolicyModel:
             self._mask[i] = task.mask
             self._keys[i] = task.key
             self._greedy[i] = task.request.deterministic is True
-        if not self.memory:
+        units = self.bundle.network.memory
+        if not units:
             return None
-        return np.stack([np.zeros(self.memory, np.float32) if t.memory is None else t.memory for t in tasks])
+        return np.stack([np.zeros(units, np.float32) if t.memory is None else t.memory for t in tasks])
 
     def _keep(self, tasks: list[Task], memory: FloatArray | None) -> None:
         for i, task in enumerate(tasks):

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +14,9 @@ from pvp_ml import players
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.model.bundle import model_name, read_bundle
+from pvp_ml.model.dial import Dial, settled
 from pvp_ml.serve.engine import Engine
+from pvp_ml.serve.held_back import HeldBackModel
 from pvp_ml.serve.http_link import READ_BYTES
 from pvp_ml.serve.limits import Limits, check_exposure, is_loopback
 from pvp_ml.serve.models import PluginModel, PolicyModel
@@ -35,6 +37,7 @@ class ServeConfig:
     """What to serve and where. `side_port` None: no HTTP; 0 as a port: the system chooses one."""
 
     models: tuple[Path, ...] = ()
+    dials: Mapping[str, Dial] = field(default_factory=dict)  # of models that are held back, by name
     models_dir: Path | None = None
     plugins: tuple[str, ...] = ()
     game: str = ""
@@ -113,7 +116,11 @@ class LoadedModels:
     def _make(self, name: str, path: Path) -> PolicyModel:
         """Read, build and warm up: all that takes time."""
         config = self._config
-        model = PolicyModel(name, read_bundle(path), config.limits.batch, config.float_values, config.runtimes)
+        bundle = read_bundle(path)
+        if name in config.dials:
+            dial = settled(config.dials[name], path, bundle.content_hash, bundle.metadata.game)
+            return HeldBackModel(name, bundle, config.limits.batch, config.float_values, dial)
+        model = PolicyModel(name, bundle, config.limits.batch, config.float_values, config.runtimes)
         model.warm_up()
         if len(config.runtimes) > 1:
             log.info("'%s' by batch size: %s", name, ", ".join(f"{n} {e}" for n, e in model.engines.items()))

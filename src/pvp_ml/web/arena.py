@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -35,7 +35,7 @@ TICK_MS = 600  # of a game without a pace of its own
 
 @dataclass(frozen=True, slots=True)
 class ArenaConfig:
-    """Settings of `pvp-ml play`. `folder` keeps replays and demonstrations; None keeps nothing."""
+    """Settings of `pvp-ml play`, `given` those of the game. `folder` keeps replays and demonstrations, None nothing."""
 
     game: str
     against: str = ""
@@ -44,6 +44,7 @@ class ArenaConfig:
     seed: int | None = None
     greedy: bool = False
     folder: Path | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Arena:
@@ -53,7 +54,7 @@ class Arena:
                  now: Callable[[], float] = time.time) -> None:  # fmt: skip
         self.config = config
         self.kind = registry.find(config.game)
-        settings = people_config(self.kind)
+        settings = people_config(self.kind, config.given)
         self.is_slow = self.kind.runs_elsewhere(settings)
         if trouble := why_not(self.kind):
             raise UserError(trouble)
@@ -73,7 +74,11 @@ class Arena:
         lineup = tuple(External(str(seat)) for seat in range(self.spec.seats))
         minds = [self.contestants.mind(name, seat, seats) for seat, name in enumerate(seats)]
         match = LiveMatch(
-            self.kind, people_config(self.kind), MatchPlan(0, 1, lineup, self.spec.scenarios[0].name), minds, 0
+            self.kind,
+            people_config(self.kind, self.config.given),
+            MatchPlan(0, 1, lineup, self.spec.scenarios[0].name),
+            minds,
+            0,
         )
         match.advance(None)
         match.close()
@@ -94,8 +99,8 @@ class Arena:
             "tick_ms": self.kind.presentation.step_ms or TICK_MS,
             "scenarios": [{"name": s.name, "about": s.doc} for s in self.spec.scenarios],
             "scenario": self.config.scenario or self.spec.scenarios[0].name,
-            "options": [asdict(option) for option in options_of(self.kind)],
-            "contestants": [{"id": c.id, "name": c.name, "kind": c.kind, "about": c.about}
+            "options": [asdict(option) for option in options_of(self.kind, self.config.given)],
+            "contestants": [{"id": c.id, "name": c.name, "kind": c.kind, "about": c.about, "rung": c.rung}
                             for c in self.contestants.listed.values()],
             "roster": None if roster is None else roster.names(self.kind.config()),
             "seats": seats,
@@ -124,7 +129,7 @@ class Arena:
             raise UserError(f"{len(seats)} contestants for {spec.seats} seats")
         if seats.count(YOU) > 1:
             raise UserError("you can sit in one seat only")
-        config = configure(self.kind, start.settings)
+        config = configure(self.kind, start.settings, self.config.given)
         scenario = start.scenario or spec.scenarios[0].name
         spec.scenario(scenario)
         if any(start.brings):
@@ -133,7 +138,8 @@ class Arena:
         lineup = tuple(self.contestants.occupant(name, seat) for seat, name in enumerate(seats))
         minds = [self.contestants.mind(name, seat, seats) for seat, name in enumerate(seats)]
         human = seats.index(YOU) if YOU in seats else None
-        match = LiveMatch(self.kind, config, MatchPlan(0, seed, lineup, scenario), minds, human)
+        home = human if human is not None and not any(start.brings) else 0  # your own account goes with you
+        match = LiveMatch(self.kind, config, MatchPlan(0, seed, lineup, scenario, home), minds, human)
         names = _distinct([self.contestants.find(name).name for name in seats])
         facts = {"game": spec.name, "scenario": scenario, "seed": seed, "settings": start.settings, "seats": seats}
         room = Room(match, Seating(names, facts), start.tick_ms, start.paused, self._clock, self._keep)

@@ -12,6 +12,8 @@ from pvp_ml.games import registry
 from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.spec import GameSpec
 
+NOTHING: Mapping[str, Any] = {}
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -24,14 +26,14 @@ class Option:
     about: str
 
 
-def people_config(game: GameType) -> GameConfig:
-    """The game's settings where people play it, before they choose anything."""
-    return registry.configure(game, dict(game.presentation.page_settings))
+def people_config(game: GameType, given: Mapping[str, Any] = NOTHING) -> GameConfig:
+    """The game's settings where people play it, before they choose anything; `given` by whoever opened the page."""
+    return registry.configure(game, {**dict(game.presentation.page_settings), **given})
 
 
-def options_of(game: GameType) -> tuple[Option, ...]:
+def options_of(game: GameType, given: Mapping[str, Any] = NOTHING) -> tuple[Option, ...]:
     """What can be chosen, in the order of the game's settings."""
-    defaults = people_config(game)
+    defaults = people_config(game, given)
     found = []
     for name, field in game.config.model_fields.items():
         kind = None if name in game.presentation.page_hides else _kind(field.annotation)
@@ -62,13 +64,13 @@ def _kind(annotation: Any) -> tuple[Literal["flag", "one", "many"], tuple[str, .
     return None
 
 
-def configure(game: GameType, wanted: Mapping[str, Any]) -> GameConfig:
+def configure(game: GameType, wanted: Mapping[str, Any], given: Mapping[str, Any] = NOTHING) -> GameConfig:
     """The game's settings with what a page chose; anything that is no option is refused."""
     known = {option.name for option in options_of(game)}
     if unknown := sorted(set(wanted) - known):
         raise UserError(f"'{unknown[0][:40]}' cannot be chosen here", f"options: {', '.join(sorted(known)) or 'none'}")
     chosen = {name: _meant(game.config.model_fields[name].annotation, value) for name, value in wanted.items()}
-    return registry.configure(game, {**dict(game.presentation.page_settings), **chosen})
+    return people_config(game, {**given, **chosen})
 
 
 def _meant(annotation: Any, value: Any) -> Any:

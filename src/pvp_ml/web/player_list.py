@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pvp_ml import data_files, players
@@ -12,21 +12,31 @@ from pvp_ml.games.registry import GameType, scheme_player
 from pvp_ml.match import Bot, External, Occupant
 from pvp_ml.model.bundle import Bundle, model_name, read_bundle, read_metadata
 from pvp_ml.model.calibration import SELF, Calibration
+from pvp_ml.model.dial import Dial, map_of, map_path, settled
+from pvp_ml.players import BundlePlayer
+from pvp_ml.selfplay.dial import Slowed, read_dial
 from pvp_ml.spec import GameSpec
 from pvp_ml.web.minds import Mind, PolicyMind, ScriptedMind
 
 YOU = "you"
+STRENGTHS = (20, 40, 60, 80)
+"""Of models whose dial was measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedPlayer:
-    """`id` is what the page sends back; `kind` is you, model, bot or player."""
+    """`id` is what the page sends back; `kind` is you, model, strength (a model held back), bot or player.
+
+    `rung` counts up the game's ladder from 1; 0 = not on it.
+    """
 
     id: str
     name: str
     kind: str
     about: str = ""
     path: Path | None = None
+    rung: int = 0
+    dial: Dial = Dial()  # noqa: RUF009 - frozen
 
 
 class PlayerList:
@@ -35,6 +45,7 @@ class PlayerList:
     def __init__(self, kind: GameType, working_directory: Path, against: str, greedy: bool = False) -> None:
         self._spec = kind.spec(kind.config())
         self._rival = kind.presentation.rival
+        self._ladder = kind.presentation.ladder
         self._is_greedy = greedy
         self._place = working_directory
         self._bundles: dict[Path, tuple[int, Bundle]] = {}  # with the time at which the file was written
@@ -47,14 +58,16 @@ class PlayerList:
     def refresh(self) -> None:
         """Look again which models there are: a run that trains writes new ones."""
         spec = self._spec
-        found = [ListedPlayer(YOU, "You", "you"), *_models(spec, self._place)]
+        models = _models(spec, self._place)
+        found = [ListedPlayer(YOU, "You", "you"), *models, *(s for m in models for s in _strengths(m, spec.name))]
         found += [ListedPlayer(f"bot:{name}", name, "bot", "scripted, inside the game") for name in spec.bots]
         found += [
             ListedPlayer(f"player:{name}", name, "player", players.find(name).title)
             for name in players.names()
             if players.find(name).fits(spec.name)
         ]
-        self.listed = {player.id: player for player in found} | self._added
+        rungs = {name: (n, rating) for n, (name, rating) in enumerate(self._ladder, 1)}
+        self.listed = {player.id: _on_ladder(player, rungs) for player in found} | self._added
 
     def find(self, identifier: str) -> ListedPlayer:
         """The player with that id."""
@@ -72,6 +85,10 @@ class PlayerList:
         player = self.find(identifier)
         if player.path is not None:
             bundle = self._bundle(player.path)
+            if player.dial != Dial():
+                dial = settled(player.dial, player.path, bundle.content_hash, self._spec.name)
+                policy = BundlePlayer(bundle, self._spec, self._is_greedy, dial.temperature)
+                return ScriptedMind(Slowed(policy, self._spec, dial), seat)
             return PolicyMind(bundle, self._spec, self._is_greedy, self._measured(bundle, identifier, seat, seats))
         if player.kind == "player":
             make = scheme_player(player.name, self._spec.name)
@@ -126,15 +143,41 @@ class PlayerList:
             named = ListedPlayer(f"player:{against}", against, "player", "as named with --against")
             self._added[named.id] = self.listed[named.id] = named
             return named.id
-        path = data_files.find("models", rest if kind == "model" else against, (".zip",), working_directory)
+        plain, dial = read_dial(rest if kind == "model" else against)
+        path = data_files.find("models", plain, (".zip",), working_directory)
         if path is None:
             known = ", ".join(c.name for c in self.listed.values() if c.kind != "you")
             raise UserError(f"'{against}' cannot be fought in '{self._spec.name}'", f"choose from: {known}; or a file")
         added = _model(self._spec, model_name(path), path)
         if added is None:
             raise UserError(f"model '{path}' does not fit '{self._spec.name}'", "see `pvp-ml model inspect`")
+        if dial != Dial():
+            shown = added.name + against[against.rindex("@") :]
+            added = replace(added, id=f"model:{shown}", name=shown, kind="strength", about="held back", dial=dial)
         self._added[added.id] = self.listed[added.id] = added
         return added.id
+
+
+def _on_ladder(player: ListedPlayer, rungs: Mapping[str, tuple[int, float]]) -> ListedPlayer:
+    """The player with its place on the ladder, where it has one."""
+    if player.kind not in ("bot", "player") or player.name not in rungs:
+        return player
+    rung, rating = rungs[player.name]
+    return replace(player, rung=rung, about=f"rung {rung} of {len(rungs)}, {rating:.0f} points: {player.about}")
+
+
+def _strengths(model: ListedPlayer, game: str) -> Iterator[ListedPlayer]:
+    """The model at some strengths, where somebody measured what its dial does."""
+    if model.path is None or not map_path(model.path).is_file():
+        return
+    try:
+        found = map_of(model.path, read_metadata(model.path)[0].content_hash, game)
+    except UserError:
+        return
+    for strength in STRENGTHS if found.date else ():
+        name = f"{model.name}@strength={strength}"
+        about = f"{found.rating(strength):.0f} points"
+        yield ListedPlayer(f"model:{name}", name, "strength", about, model.path, dial=Dial(strength=strength))
 
 
 def _models(spec: GameSpec, working_directory: Path) -> list[ListedPlayer]:

@@ -19,6 +19,7 @@ from pvp_ml.games.osrs.fights import NH, NH_BUILDS, NhConfig, build_nh, nh_spec
 from pvp_ml.games.replay import Replay, play
 from pvp_ml.match import Bot, External, MatchPlan, StepBuffers
 from pvp_ml.players import RandomPlayer
+from pvp_ml.run.config.schema import load_config
 
 TICKS = 60
 HERE = Path(__file__).parent
@@ -209,3 +210,11 @@ def test_seats_bring_accounts_to_a_fight_on_the_page():
     assert scenario == "default" and [account.levels["defence"] for account in config.accounts] == [1, 99]
     with pytest.raises(UserError, match="no shipped account 'mine"):
         roster.outfit(NhConfig(), "default", ["mine.yml", ""])
+
+
+def test_the_preset_trains_on_accounts_around_the_one_that_is_named():
+    config = load_config("nh/my-account", ["--account", "rune-pure"], HERE)
+    assert parse(config.env.account, "account").title == "Rune pure with 40 Defence"
+    assert config.env.account_variety == 0.5 and config.run.max_seconds == 900
+    saved = load_config("nh/my-account", ["--account", config.env.account], HERE)
+    assert saved.env.spec.game_digest == config.env.spec.game_digest

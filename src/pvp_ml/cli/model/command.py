@@ -27,6 +27,7 @@ app.command(
     name="calibrate",
     help="Correct a model's chance to win, opponent by opponent.",
 )
+app.command("pvp_ml.cli.model.dial:dial", name="dial", help="Measure what holding a model back costs it.")
 AsJson = Annotated[bool, Parameter(name="--json", negative="")]
 
 

@@ -9,10 +9,13 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
+from pvp_ml.cli.evaluate import Flags, game_settings
 from pvp_ml.cli.play.text import play_text
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.adapters.synchronous import in_step
+from pvp_ml.games.registry import GameConfig
+from pvp_ml.selfplay.dial import with_strength
 from pvp_ml.selfplay.evaluate import find_contestant
 
 
@@ -23,6 +26,7 @@ class PlayOptions:
 
     Attributes:
         against: a model file or name, a scripted player or a bot; default: the shipped model, or a bot of the game
+        strength: weaken the model to this strength, 1…100, by its measured map; 0 = full strength
         text: play in this terminal instead of the browser
         seat: your seat, counted from 0
         scenario: default: the game's first
@@ -43,6 +47,7 @@ class PlayOptions:
     """
 
     against: str = ""
+    strength: int = 0
     text: bool = False
     seat: int = 0
     scenario: str = ""
@@ -67,8 +72,10 @@ ON_SERVER = ("user", "password_file", "battles", "team", "format")
 """Options that mean nothing without `server`."""
 
 
-def play(game: str, *, options: PlayOptions = DEFAULTS) -> None:
+def play(game: str, *flags: Flags, options: PlayOptions = DEFAULTS) -> None:
     """Play against a model, a scripted player or a bot of the game; or watch two of them.
+
+    The game's own settings are flags too, such as --env.rounds 3.
 
     Args:
         game: a name from `pvp-ml game list`
@@ -82,33 +89,43 @@ def play(game: str, *, options: PlayOptions = DEFAULTS) -> None:
         if getattr(options, name) != getattr(DEFAULTS, name):
             flag = name.replace("_", "-")
             raise UserError(f"--{flag} is for matches on a server", f"give --server too, or leave --{flag} out")
+    settings = game_settings(registry.find(game), flags)
     if options.text:
-        _in_terminal(game, options)
+        _in_terminal(game, options, settings)
     else:
-        _on_page(game, options)
+        _on_page(game, options, settings)
 
 
-def _on_page(game: str, options: PlayOptions) -> None:
+def _on_page(game: str, options: PlayOptions, settings: GameConfig) -> None:
     from pvp_ml.cli.ui import Where, open_site
     from pvp_ml.web.arena import ArenaConfig, home_folder
 
     folder = (options.folder or home_folder()) if options.keep else None
     name = registry.find(game).name
     config = ArenaConfig(
-        name, options.against, options.scenario, options.seat, options.seed, options.greedy, folder
+        name, _rival(name, options), options.scenario, options.seat, options.seed, options.greedy, folder,
+        settings.model_dump(exclude_defaults=True),
     )  # fmt: skip
     where = Where(options.host, options.port, options.token_file, options.open, folder)
     open_site(where, f"/play/{quote(name, safe='')}", chosen=config)
 
 
-def _in_terminal(game: str, options: PlayOptions) -> None:
+def _rival(game: str, options: PlayOptions) -> str:
+    """Who was asked for, held back to the strength that was asked for; '' = whoever the game offers."""
+    rival = options.against or (registry.find(game).presentation.rival if options.strength else "")
+    if options.strength and not rival:
+        raise UserError("--strength holds back a model, and none was named", "name one with --against")
+    return with_strength(rival, options.strength) if rival else ""
+
+
+def _in_terminal(game: str, options: PlayOptions, settings: GameConfig) -> None:
     found = registry.find(game)
-    built = in_step(found.build(found.config(), 1))
+    built = in_step(found.build(settings, 1))
     spec, seat = built.spec, options.seat
     try:
         if not 0 <= seat < spec.seats:
             raise UserError(f"seat {seat} does not exist", f"'{game}' has seats 0 to {spec.seats - 1}")
-        rival = options.against or found.presentation.rival or (spec.bots[0] if spec.bots else "random")
+        rival = _rival(game, options) or found.presentation.rival or (spec.bots[0] if spec.bots else "random")
         contestant = find_contestant(rival, spec, Path.cwd(), options.greedy)
         name = options.scenario or spec.scenarios[0].name
         spec.scenario(name)

@@ -100,7 +100,7 @@ def play_text(game: VecGame, rival: Contestant, scenario: str, seed: int, seat: 
     others: Occupant = Bot(rival.bot) if rival.bot else External("rival")
     lineup = tuple(External("you") if s == seat else others for s in range(spec.seats))
     table = Table(game, {"rival": rival.make(spec)} if rival.make else {})
-    table.queue([MatchPlan(0, seed, lineup, scenario)])
+    table.queue([MatchPlan(0, seed, lineup, scenario, seat)])
     table.start()
     out, order = table.out, TypedOrders(spec)
     say(HELP)

@@ -3,6 +3,7 @@
 import { $, el, toast } from "./dom.js";
 import { showHelp } from "./help.js";
 import { Legality, Wishes } from "./legality.js";
+import { beat, nextRung } from "./ladder.js";
 import { Lobby } from "./lobby.js";
 import { MatchLog } from "./match.js";
 import { MindPanel } from "./mind.js";
@@ -177,10 +178,13 @@ class App {
     const isMine = human !== null && human !== undefined && driving;
     const words = winner < 0 ? "It's a draw" : !isMine ? `${names[winner]} wins` : winner === human ? "You win" : "You lose";
     const kept = message.demonstration ? `Your ${message.decisions} decisions were saved to ${message.demonstration}; clone them with pvp-ml bc train` : message.trouble ?? "";
+    const won = isMine && winner === human ? beat(this.arena, this.again?.seats ?? []) : null;
+    const higher = won && nextRung(this.arena).rung > won.rung ? nextRung(this.arena) : null;
     $("banner").className = !isMine || winner < 0 ? "" : winner === human ? "won" : "lost";
     const close = el("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => { $("banner").hidden = true; } }, "×");
     $("banner").replaceChildren(close, el("strong", {}, words), summaryTable(this.view.summary?.() ?? null, names, (step) => { $("banner").hidden = true; this.timeline.scrub(step); }), kept ? el("span", { class: "quiet" }, kept) : "", el("menu", {},
       driving ? el("button", { type: "button", id: "again", class: "primary", onclick: () => (this.again ? this.start(this.again) : this.lobby.open()) }, "Play again") : null,
+      higher ? el("button", { type: "button", id: "climb", onclick: () => this.start({ ...this.again, seats: this.again.seats.map((id) => (id === won.id ? higher.id : id)), seed: null }) }, `Next rung: ${higher.name}`) : null,
       el("button", { type: "button", id: "rewatch", onclick: () => { $("banner").hidden = true; this.timeline.scrub(0); this.timeline.roll(); } }, "Watch again"),
       el("button", { type: "button", id: "keep", onclick: () => this.shelf.save() }, "Save replay")));
     $("banner").hidden = false;

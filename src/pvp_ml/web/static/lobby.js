@@ -1,6 +1,7 @@
 // Before a match: who sits where, and under which rules.
 
 import { el, title, toast } from "./dom.js";
+import { nextRung, rungs } from "./ladder.js";
 
 const LABELS = { builds: "Build", fight_type: "Fight type", randomize_gear: "Random gear", death_match: "To the death" };
 const MAIN = ["builds", "fight_type"];
@@ -19,7 +20,7 @@ export class Lobby {
     this.scenario = arena.scenarios.length > 1 ? el("select", { id: "scenario" }, arena.scenarios.map((s) => el("option", { value: s.name, title: s.about, selected: s.name === arena.scenario }, title(s.name)))) : null;
     this.seed = el("input", { id: "seed", inputmode: "numeric", pattern: "[0-9]*", placeholder: "random", value: arena.seed ?? "" });
     const row = (label, input, about = "") => el("label", { class: "row", title: about }, el("span", {}, label), input);
-    const quick = [["Play against a model", this.#you()], ["Model vs model", this.#agents()], ["Model vs bot", this.#againstBot()]].filter(([, seats]) => seats);
+    const quick = [["Play against a model", this.#you()], ["Model vs model", this.#agents()], ["Model vs bot", this.#againstBot()], ["Climb the ladder", this.#climb()]].filter(([, seats]) => seats);
     const form = el("form", { method: "dialog", onsubmit: (event) => this.#go(event) },
       el("h2", { id: "lobby-title" }, arena.title),
       arena.note ? el("p", { class: "note" }, arena.note) : null,
@@ -55,9 +56,9 @@ export class Lobby {
   }
 
   #chooser(seat) {
-    const groups = [["you", "People"], ["model", "Models"], ["bot", "Bots"], ["player", "Scripted players"]];
+    const groups = [["you", "People"], ["model", "Models"], ["strength", "Models, held back"], ["rung", "Ladder, weakest first"], ["bot", "Bots"], ["player", "Scripted players"]];
     return el("select", { id: `seat-${seat}` }, groups.map(([kind, label]) => {
-      const own = this.arena.contestants.filter((c) => c.kind === kind);
+      const own = kind === "rung" ? rungs(this.arena) : this.arena.contestants.filter((c) => c.kind === kind && !c.rung);
       return own.length ? el("optgroup", { label }, own.map((c) => el("option", { value: c.id, selected: c.id === this.arena.seats[seat] }, c.about ? `${c.name} — ${c.about}` : c.name))) : null;
     }));
   }
@@ -86,6 +87,11 @@ export class Lobby {
   #agents() {
     const agent = this.arena.contestants.find((c) => c.kind === "model")?.id;
     return agent ? this.seats.map(() => agent) : null;
+  }
+
+  #climb() {
+    const rung = nextRung(this.arena);
+    return rung ? this.arena.seats.map((id) => (id === "you" ? "you" : rung.id)) : null;
   }
 
   #againstBot() {
