@@ -99,3 +99,10 @@ def test_a_run_with_a_coach_begins_with_the_pupil_and_keeps_it_as_teacher(tmp_pa
 def test_a_preset_cannot_name_a_coach_that_the_game_lacks(tmp_path):
     with pytest.raises(UserError, match=r"coach\.bot: game 'rocket_league' has no 'nobody'"):
         load_config("rocket_league/ball-touching", ["--coach.bot", "nobody"], tmp_path)
+
+
+def test_short_flags_mean_the_learner_not_the_coach(tmp_path):
+    words = ["--learning-rate", "2e-4", "--batch-size", "512", "--coach.learning-rate", "3e-3"]
+    config = load_config("rocket_league/ball-touching", words, tmp_path)
+    assert (config.ppo.learning_rate.value, config.ppo.batch_size, config.coach.learning_rate) == (2e-4, 512, 3e-3)
+    assert config.coach.batch_size == 256

@@ -153,6 +153,7 @@ GAME = GameType(
         figures=FIGURES,
         ladder=LADDER,
         scene=_scene,
+        rival="RocketStriker",
         page=PageView(Path(__file__).parent / "show/page", styles=("rocket.css",), poster="poster.svg"),
         page_hides=("pack_order",),
         step_ms=STEP_MS,

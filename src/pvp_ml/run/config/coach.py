@@ -17,7 +17,7 @@ class CoachConfig(BaseModel):
     rounds: Annotated[int, Field(ge=1)] = Field(200, description="rounds of playing and learning")
     rows: Annotated[int, Field(ge=64)] = Field(8192, description="decisions played in a round")
     passes: Annotated[float, Field(gt=0)] = Field(4.0, description="rows learned for each row played")
-    batch_size: Annotated[int, Field(ge=1)] = Field(1024, description="rows of a minibatch")
+    batch_size: Annotated[int, Field(ge=1)] = Field(256, description="rows of a minibatch")
     learning_rate: Annotated[float, Field(gt=0)] = Field(1e-3, description="step size of Adam; falls to a twentieth")
     memory: Annotated[int, Field(ge=1024)] = Field(500_000, description="decisions that are kept to learn from")
     shown: Annotated[float, Field(ge=0, le=1)] = Field(

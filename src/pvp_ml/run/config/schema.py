@@ -233,7 +233,8 @@ def config_options(game: GameType) -> tuple[list[Option], dict[str, KeyPath]]:
     for name, term in (*REWARD_NAMES.items(), *game.tooling.reward_flags):
         if f"reward-{term.replace('_', '-')}" in rewards:
             rewards[name] = ("reward", "weights", term)
-    names = {**short_names(options), **WELL_KNOWN, **rewards}
+    short = short_names([option for option in options if option.path[0] != "coach"])  # `--learning-rate` is PPO's
+    names = {**short, **WELL_KNOWN, **rewards}
     return options, {name: path for name, path in names.items() if name not in Config.model_fields}
 
 
