@@ -5,15 +5,19 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import quote
 
 from cyclopts import Parameter
 
+from pvp_ml.cli.evaluate import game_settings
 from pvp_ml.cli.play.text import play_text
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.adapters.synchronous import in_step
 from pvp_ml.selfplay.evaluate import find_contestant
+
+Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
 
 
 @Parameter(name="*")
@@ -67,8 +71,10 @@ ON_SERVER = ("user", "password_file", "battles", "team", "format")
 """Options that mean nothing without `server`."""
 
 
-def play(game: str, *, options: PlayOptions = DEFAULTS) -> None:
+def play(game: str, *flags: Flags, options: PlayOptions = DEFAULTS) -> None:
     """Play against a model, a scripted player or a bot of the game; or watch two of them.
+
+    In the terminal and on a server the game's own settings are flags too, such as --set sheets=closed.
 
     Args:
         game: a name from `pvp-ml game list`
@@ -76,14 +82,16 @@ def play(game: str, *, options: PlayOptions = DEFAULTS) -> None:
     if options.server:
         from pvp_ml.cli.play.on_server import play_on_server
 
-        play_on_server(game, options)
+        play_on_server(game, options, flags)
         return
     for name in ON_SERVER:
         if getattr(options, name) != getattr(DEFAULTS, name):
             flag = name.replace("_", "-")
             raise UserError(f"--{flag} is for matches on a server", f"give --server too, or leave --{flag} out")
     if options.text:
-        _in_terminal(game, options)
+        _in_terminal(game, options, flags)
+    elif flags:
+        raise UserError(f"'{flags[0]}' is no flag of the page", "choose settings on the page, or add --text")
     else:
         _on_page(game, options)
 
@@ -101,9 +109,9 @@ def _on_page(game: str, options: PlayOptions) -> None:
     open_site(where, f"/play/{quote(name, safe='')}", chosen=config)
 
 
-def _in_terminal(game: str, options: PlayOptions) -> None:
+def _in_terminal(game: str, options: PlayOptions, flags: tuple[str, ...]) -> None:
     found = registry.find(game)
-    built = in_step(found.build(found.config(), 1))
+    built = in_step(found.build(game_settings(found, flags), 1))
     spec, seat = built.spec, options.seat
     try:
         if not 0 <= seat < spec.seats:
