@@ -7,8 +7,10 @@ from pvp_ml.cli import run
 from pvp_ml.cli.play.command import PlayOptions, play
 from pvp_ml.cli.play.text import TypedOrders, play_text
 from pvp_ml.errors import UserError
+from pvp_ml.games import registry
 from pvp_ml.games.osrs.show.sketch import sketch
 from pvp_ml.games.registry import find
+from pvp_ml.players import BundlePlayer
 from pvp_ml.selfplay.evaluate import Contestant, find_contestant
 from pvp_ml.spec import Block, Feature, GameSpec, Head, RewardTerm, Rule
 
@@ -146,6 +148,29 @@ def test_a_game_that_is_not_played_on_servers_is_refused():
         play("nh", options=PlayOptions(server="local"))
     with pytest.raises(UserError, match="'http://x' is not the address of a websocket"):
         play("vgc", options=PlayOptions(server="http://x"))
+
+
+def test_a_seat_on_a_server_gets_the_games_settings_and_the_shipped_model_or_a_bot(monkeypatch):
+    seen = []
+
+    def sit_down(seat, player_of, tell):
+        seen.append((seat.settings, player_of(registry.find("vgc").spec(registry.find("vgc").config()))))
+
+    monkeypatch.setattr(registry, "ability", lambda *asked: sit_down)
+    play("vgc", "--set", "sheets=closed", "--teams", "[a, b]", options=PlayOptions(server="local"))
+    play("vgc", options=PlayOptions(server="local", against="heuristics"))
+    assert seen[0][0] == {"sheets": "closed", "teams": ("a", "b")} and isinstance(seen[0][1], BundlePlayer)
+    assert seen[1] == ({}, "heuristics")
+
+
+def test_settings_are_for_the_terminal_and_servers(monkeypatch, capsys):
+    with pytest.raises(UserError, match="'--rounds' is no flag of the page"):
+        play("matching_pennies", "--rounds", "7")
+    monkeypatch.setattr("builtins.input", lambda prompt: "heads")
+    play("matching_pennies", "--rounds", "2", options=PlayOptions(text=True, seed=5))
+    long = capsys.readouterr().out.count("\n")
+    play("matching_pennies", "--rounds", "1", options=PlayOptions(text=True, seed=5))
+    assert capsys.readouterr().out.count("\n") < long
 
 
 @pytest.mark.parametrize("flag", ["--team rain", "--format gen9vgc2025regi", "--battles 3", "--user me"])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -96,6 +96,7 @@ class ServerSeat:
     team: str = ""  # '' = the game chooses
     format: str = ""  # '' = the game's
     seed: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)  # the game's own, where they differ
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +223,7 @@ class Tooling:
     import_matches: reads recorded matches of people: `pvp-ml bc import`.
     behaviour: shares of kinds of choices in a recording, as players name them: `pvp-ml bc record` prints them.
     play_on_server: `(seat, player_of, tell)` lets a player sit down where people are: `pvp-ml play --server`. It calls
-        `player_of(spec)` once it knows what will be played.
+        `player_of(spec)` once it knows what will be played; a name instead of a player means a bot of the game.
     bot_folder: `(model, name, folder, steps, match_s)` writes a model as a bot of the original game that decides every
         so many steps, and gives the names of the files: `pvp-ml model export --rlbot`. `match_s()` finds out how long
         its matches were in training.
@@ -246,7 +247,7 @@ class Tooling:
     demo: Demo | None = None
     import_matches: Callable[[ImportRequest], Imported] | None = None
     behaviour: Callable[[Recording], dict[str, float]] | None = None
-    play_on_server: Callable[[ServerSeat, Callable[[GameSpec], Player], Tell], None] | None = None
+    play_on_server: Callable[[ServerSeat, Callable[[GameSpec], Player | str], Tell], None] | None = None
     bot_folder: Callable[[Bundle, str, Path, int, Callable[[], float]], Sequence[str]] | None = None
     advise: Callable[[AdviceRequest], Advice] | None = None
     external: Callable[[Any, Sequence[str]], Player] | None = None

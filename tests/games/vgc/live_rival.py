@@ -18,7 +18,7 @@ wanted = json.loads(sys.stdin.readline())
 
 class Drawn(Teambuilder):
     def __init__(self):
-        self.packed = [self.join_team(self.parse_showdown_team(text)) for text in wanted["teams"]]
+        self.packed = [self.join_team(self.parse_showdown_team(t)) if "\n" in t else t for t in wanted["teams"]]
         self.random = random.Random(5)
 
     def yield_team(self):

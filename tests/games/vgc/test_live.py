@@ -53,6 +53,24 @@ def test_a_room_that_is_shown_again_is_read_anew(installation):
     assert np.array_equal(obs, tracing.observation(rows[-1]))
 
 
+def test_a_bot_elsewhere_picks_what_is_legal_and_follows_its_seed(installation):
+    spec, picked = make_spec(VgcConfig()), []
+    with live.Viewer(VgcConfig(), installation) as viewer:
+        for row in tracing.trace("gen9vgc2025regi", 2, seed=77, sheets="open"):
+            if row.get("over"):
+                continue
+            asked = (row["lines"], row["request"], "heuristics", 5)
+            room = f"{row['battle']}-{row['seat']}"
+            picks = viewer.advise(room, *asked)
+            assert picks == viewer.advise(f"{room} again", *asked)
+            offsets = np.cumsum([0, *spec.head_sizes])
+            assert {int(offset + pick) for offset, pick in zip(offsets, picks, strict=False)} <= set(row["mask"])
+            choice = viewer.spell(room, picks)
+            assert choice.startswith("team ") if row["request"].get("teamPreview") else ", " in choice
+            picked.append(picks)
+    assert len(picked) > 20 and sum(p[0] > 0 for p in picked) == 4
+
+
 def test_without_poke_env_the_extra_is_named(monkeypatch):
     monkeypatch.delenv(live.CLIENT_PYTHON, raising=False)
     monkeypatch.setattr(live.importlib.util, "find_spec", lambda name: None)
@@ -100,8 +118,9 @@ def poke_env():
         pytest.skip("NO LIVE PLAY TESTED: set PVP_ML_POKE_ENV_PYTHON to a Python that has poke-env 0.16.1")
 
 
-def test_challenges_are_accepted_and_played_to_the_end(installation, poke_env):
-    player = players.make("random", make_spec(VgcConfig()))
+@pytest.mark.parametrize("name", ["player", "bot"])
+def test_challenges_are_accepted_and_played_to_the_end(installation, poke_env, name):
+    player = players.make("random", make_spec(VgcConfig())) if name == "player" else "heuristics"
     report, theirs = battles_against("RandomPlayer", 2, player)
     assert report.rejected == [] and report.played == 2 and report.decisions > 10
     assert (report.won, report.lost) == (theirs["lost"], theirs["won"])

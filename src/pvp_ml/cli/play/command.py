@@ -83,7 +83,7 @@ def play(game: str, *flags: Flags, options: PlayOptions = DEFAULTS) -> None:
     if options.server:
         from pvp_ml.cli.play.on_server import play_on_server
 
-        play_on_server(game, options)
+        play_on_server(game, options, flags)
         return
     for name in ON_SERVER:
         if getattr(options, name) != getattr(DEFAULTS, name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pvp_ml.cli.evaluate import game_settings
 from pvp_ml.cli.train import ending_on_sigterm
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
 MAX_PASSWORD_BYTES = 1000
 
 
-def play_on_server(game: str, options: PlayOptions) -> None:
+def play_on_server(game: str, options: PlayOptions, flags: tuple[str, ...] = ()) -> None:
     """Let the named opponent play there."""
     play = registry.ability(lambda tools: tools.play_on_server, "server that people play on", game)
+    kind = registry.find(game)
+    rival = options.against or kind.presentation.rival or "player:random"
     seat = ServerSeat(
         server=options.server,
         user=options.user,
@@ -30,13 +33,12 @@ def play_on_server(game: str, options: PlayOptions) -> None:
         team=options.team,
         format=options.format,
         seed=options.seed,
+        settings=game_settings(kind, flags).model_dump(exclude_unset=True),
     )
 
-    def player_of(spec: GameSpec) -> Player:
-        contestant = find_contestant(options.against or "player:random", spec, Path.cwd(), options.greedy)
-        if contestant.make is None:
-            raise UserError(f"'{contestant.name}' is a bot inside the game", "name a model: --against MODEL.zip")
-        return contestant.make(spec)
+    def player_of(spec: GameSpec) -> Player | str:
+        contestant = find_contestant(rival, spec, Path.cwd(), options.greedy)
+        return contestant.bot if contestant.make is None else contestant.make(spec)
 
     with ending_on_sigterm():
         play(seat, player_of, print)

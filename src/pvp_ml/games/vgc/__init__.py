@@ -101,7 +101,9 @@ def _import_matches(request: ImportRequest) -> Imported:
     return import_matches(request)
 
 
-def _play_on_server(seat: ServerSeat, player_of: Callable[[GameSpec], Player], tell: Callable[[str], None]) -> None:
+def _play_on_server(
+    seat: ServerSeat, player_of: Callable[[GameSpec], Player | str], tell: Callable[[str], None]
+) -> None:
     from pvp_ml.games.vgc.live.visit import play_on_server
 
     play_on_server(seat, player_of, tell)

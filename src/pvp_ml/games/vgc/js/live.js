@@ -1,16 +1,19 @@
 // Views of battles that are played elsewhere: takes what one seat was shown, answers with its observation and mask.
 //
 // JSON lines on stdin, one answer a line on stdout. {id, room, format, lines, request} → {id, seat, obs (base64), mask
-// (legal columns)}; {id, room, picks} → {id, choice}; {id, room, forget: true} → {id}. An error answers {id, error}.
+// (legal columns)}; the same with {bot, seed} → {id, picks} of that bot; {id, room, picks} → {id, choice};
+// {id, room, forget: true} → {id}. An error answers {id, error}.
 'use strict';
 
 console.log = console.error; // stdout belongs to the answers
 
 const readline = require('readline');
+const {BOTS} = require('./bots/bots');
 const legal = require('./legal');
 const {Dex} = require('./simulator');
 const {writeObservation, size} = require('./observe/encode');
 const {perspective} = require('./seen/perspective');
+const {generator} = require('./seeds');
 const {Tracker} = require('./seen/tracker');
 
 const rooms = new Map();
@@ -35,7 +38,9 @@ function look(message) {
   const seat = Number(request.side.id[1]) - 1;
   if (request.teamPreview) state.home = request.side.pokemon;
   legal.writeMask(request, mask);
-  writeObservation(obs, perspective(state.tracker, seat, request, state.home), state.format);
+  const view = perspective(state.tracker, seat, request, state.home);
+  if (message.bot) return {picks: BOTS[message.bot](view, mask, generator(message.seed, seat))};
+  writeObservation(obs, view, state.format);
   return {seat, obs: Buffer.from(obs.buffer).toString('base64'), mask: Array.from(mask.keys()).filter(i => mask[i])};
 }
 

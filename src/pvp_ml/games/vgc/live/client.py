@@ -139,6 +139,18 @@ class Viewer(Program):
         super().__init__([str(installation.node), str(SCRIPTS / "live.js")], installation.environment())
         self._spec, self.format = make_spec(config), config.format
 
+    def advise(self, room: str, lines: list[str], request: dict[str, Any], bot: str, seed: int) -> list[int]:
+        """What a bot of the game picks after these lines, when the server asks this."""
+        asked = {
+            "room": room,
+            "format": self.format,
+            "lines": lines,
+            "request": request,
+            "bot": bot,
+            "seed": str(seed),
+        }
+        return [int(pick) for pick in self.ask(id=0, **asked)["picks"]]
+
     def look(self, room: str, lines: list[str], request: dict[str, Any]) -> tuple[int, Any, Any]:
         """(seat, obs [D], mask [A]) after these lines, when the server asks this."""
         answer = self.ask(id=0, room=room, format=self.format, lines=lines, request=request)
@@ -168,8 +180,8 @@ def client_python() -> str:
     return sys.executable
 
 
-def play_live(settings: LiveConfig, player: Player, rng: np.random.Generator, tell: Tell = print) -> LiveReport:
-    """Accept challenges and play them; returns after `battles`, or when stopped."""
+def play_live(settings: LiveConfig, player: Player | str, rng: np.random.Generator, tell: Tell = print) -> LiveReport:
+    """Accept challenges and play them; returns after `battles`, or when stopped. A name means a bot of the game."""
     config, installation, python = settings.config, install.find(), client_python()
     teams = load_teams(config.teams, config.format, installation)
     request = {
@@ -180,7 +192,7 @@ def play_live(settings: LiveConfig, player: Player, rng: np.random.Generator, te
     report = LiveReport()
     client = [python, str(Path(__file__).with_name("poke_env_client.py"))]
     with Viewer(config, installation) as viewer, Program(client) as server:
-        seat = _Seat(viewer, player, rng)
+        seat = _BotSeat(viewer, player, rng) if isinstance(player, str) else _Seat(viewer, player, rng)
         server.send(**request)
         done = False
         for news in server.lines():
@@ -238,6 +250,23 @@ class _Seat:
             self._player.end(np.array([serial], np.int64))
             self._shown.pop(serial, None)
             self._viewer.forget(room)
+
+
+class _BotSeat:
+    """A bot of the game in all rooms; it remembers nothing."""
+
+    def __init__(self, viewer: Viewer, bot: str, rng: np.random.Generator) -> None:
+        self._viewer, self._bot, self._rng = viewer, bot, rng
+
+    def decide(self, news: dict[str, Any]) -> str:
+        """The choice, as the server reads it."""
+        seed = int(self._rng.integers(0, 1 << 63))
+        picks = self._viewer.advise(news["room"], news["lines"], news["request"], self._bot, seed)
+        return self._viewer.spell(news["room"], picks)
+
+    def leave(self, room: str) -> None:
+        """The battle is over."""
+        self._viewer.forget(room)
 
 
 def _count(report: LiveReport, won: bool | None) -> str:

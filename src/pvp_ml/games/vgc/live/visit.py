@@ -18,7 +18,7 @@ from pvp_ml.spec import GameSpec
 LOCAL = "local"
 
 
-def play_on_server(seat: ServerSeat, player_of: Callable[[GameSpec], Player], tell: Tell) -> None:
+def play_on_server(seat: ServerSeat, player_of: Callable[[GameSpec], Player | str], tell: Tell) -> None:
     """Log in and accept challenges until the battles are played or Ctrl-C."""
     if seat.server != LOCAL and not seat.server.startswith(("ws://", "wss://")):
         raise UserError(
@@ -36,8 +36,12 @@ def _settings(seat: ServerSeat) -> VgcConfig:
     from pvp_ml.games import registry
     from pvp_ml.games.vgc import GAME
 
-    chosen: dict[str, Any] = {"format": seat.format} if seat.format else {}
-    config = registry.configure(GAME, {**chosen, "teams": (seat.team,) if seat.team else ()})
+    chosen: dict[str, Any] = dict(seat.settings)
+    if seat.format:
+        chosen["format"] = seat.format
+    if seat.team:
+        chosen["teams"] = (seat.team,)
+    config = registry.configure(GAME, chosen)
     assert isinstance(config, VgcConfig)
     return config
 
