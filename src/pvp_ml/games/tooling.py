@@ -113,6 +113,7 @@ class AdviceRequest:
         ms: milliseconds to think
         simulations: think about so many simulated turns instead: the same answer on every machine
         format: the rules, where the battle does not name them
+        usage: statistics of what people play, to guess what is hidden
         seed: the answer follows from it
     """
 
@@ -122,9 +123,10 @@ class AdviceRequest:
     seat: int = 1
     turn: int | None = None
     model: str = ""
-    ms: int = 1000
+    ms: int = 600
     simulations: int = 0
     format: str = ""
+    usage: Path | None = None
     seed: int = 0
 
 

@@ -21,6 +21,7 @@ from pvp_ml.games.vgc.search.process import Ask
 from pvp_ml.games.vgc.search.settings import SearchSettings
 from pvp_ml.games.vgc.search.thinker import LOOK_S, Thinker, Thought
 from pvp_ml.games.vgc.teams import read_teams
+from pvp_ml.games.vgc.usage import read_usage
 from pvp_ml.model.bundle import read_bundle, require_fit
 from pvp_ml.players import actor_of
 
@@ -117,7 +118,7 @@ def advise(request: AdviceRequest) -> PositionAdvice:
     thinker = Thinker(actor_of(bundle), install.find(), budget)
     try:
         source = _position(request, thinker)
-        thought = thinker.think(source, request.seed)
+        thought = thinker.think(source, request.seed, read_usage(request.usage) if request.usage else None)
         return _in_words(thinker, source, thought, request.seed, began)
     finally:
         thinker.process.close()
