@@ -67,6 +67,9 @@ Most used settings (`pvp-ml config options` lists all):
     "play": """Examples:
   pvp-ml play nh
   pvp-ml play connect4 --against tactician --text""",
+    "advise": """Examples:
+  pvp-ml advise vgc --team my-team.txt --foe their-team.txt
+  pvp-ml advise vgc --battle battle.log --team my-team.txt --json""",
     "game": """Examples:
   pvp-ml game list
   pvp-ml game show nh
