@@ -18,6 +18,8 @@ Most used settings (`pvp-ml config options` lists all):
   --self-play.strategy NAME  opponents: pure, past, frozen, …
   --eval.every N             steps between evaluations
   --shards N                 worker processes; default: one per core""",
+    "advise": """Example:
+  pvp-ml advise vgc --battle battle.log --ms 2000""",
     "demo": """Examples:
   pvp-ml demo
   pvp-ml demo --game connect4 --seconds 30""",
