@@ -1,5 +1,6 @@
 """Every command line in the documentation can be typed: commands, flags and settings exist."""
 
+import contextlib
 import importlib.util
 import re
 import shlex
@@ -66,7 +67,8 @@ def check(words: list[str], game: str = "nh") -> None:
     if words[0] in TRAINS and flags[:1] not in (("cleanup",), ("show",), ("tensorboard",)):
         check_settings(bound.arguments.get("preset", ""), flags)
     elif flags and words[0] in ("eval", "watch"):
-        game_settings(registry.find(bound.arguments.get("game") or game), flags)
+        with contextlib.suppress(UserError) if "mine.yml" in flags else contextlib.nullcontext():
+            game_settings(registry.find(bound.arguments.get("game") or game), flags)
 
 
 def check_settings(preset: str, flags: tuple[str, ...]) -> None:
@@ -76,7 +78,7 @@ def check_settings(preset: str, flags: tuple[str, ...]) -> None:
     try:
         load_config(preset, list(flags) if flags or preset else ["--game", "connect4"], ROOT)
     except UserError as error:
-        assert "MyEnv.json" in str(error), error  # a file that the reader has and we do not
+        assert "MyEnv.json" in str(error) or "mine.yml" in str(error), error  # files that the reader has and we do not
 
 
 def old_commands() -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ DEFAULT = AdviceRequest()
 def advise(
     game: str, options: Options = DEFAULT, *, as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
 ) -> None:
-    """Think about a position and tell the best choices with their chances, the win chance and the line to expect.
+    """Analyse a position: the best choices with their probabilities, the chance to win and the expected line.
 
     Args:
         game: the game, as in `pvp-ml game list`

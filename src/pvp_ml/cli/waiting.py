@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
-DELAY_S = 0.4
+DELAY_S = 0.25
 """Silence after which the line appears; commands that answer sooner never show it."""
 REFRESH_S = 0.25
 ERASE = "\r\x1b[2K"

@@ -104,17 +104,17 @@ class AdviceRequest:
     """The flags of `pvp-ml advise`.
 
     Attributes:
-        battle: a recorded battle, finished or not; default: the beginning, with the teams that --team and --foe name
+        battle: a recorded battle, finished or not; default: the start of one with --team and --foe
         team: your own team: a file or the name of a shipped one
         foe: the other team
-        seat: whom to advise, counted from 1
-        turn: the turn to look at, 0 = before the first; default: the last one that the battle shows
-        model: who thinks; default: the game's strongest shipped model
+        seat: the seat to advise, counted from 1
+        turn: the turn to analyse, 0 = before the first; default: the last turn of the battle
+        model: the model to ask; default: the game's strongest shipped model
         ms: milliseconds to think
-        simulations: think about so many simulated turns instead: the same answer on every machine
-        format: the rules, where the battle does not name them
-        usage: statistics of what people play, to guess what is hidden
-        seed: the answer follows from it
+        simulations: think for this many simulated turns instead, for the same answer on every machine
+        format: the rules, if the battle does not name them
+        usage: usage statistics, to guess what is hidden
+        seed: the same seed gives the same answer
     """
 
     battle: Path | None = None
