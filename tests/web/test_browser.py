@@ -211,7 +211,14 @@ def test_a_game_is_drawn_by_the_view_that_it_brings(page, corner, monkeypatch, t
         assert not page.is_visible("#panel"), "the view says that it has none"
 
 
+# What was said, also after it has faded.
+REMEMBER = """window.toasted = ""; addEventListener("DOMContentLoaded", () => new MutationObserver((changes) =>
+  changes.forEach((one) => one.addedNodes.forEach((node) => { window.toasted += node.textContent; })))
+  .observe(document.getElementById("toasts"), { childList: true }));"""
+
+
 def test_a_view_that_does_not_load_is_reported_and_the_match_goes_on(page, corner, monkeypatch, tmp_path):
+    page.add_init_script(REMEMBER)
     for _ in play_with(page, corner, monkeypatch, tmp_path, "export default 7;"):
         assert page.is_visible("#panel button.move") and page.is_visible("#scene dl.facts")
-        assert "its default export is not a class" in page.inner_text("#toasts")
+        assert "its default export is not a class" in page.evaluate("window.toasted")
