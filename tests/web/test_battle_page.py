@@ -132,6 +132,7 @@ def test_teams_are_pasted_and_refused_by_pokemon_and_rule(page, stadium):
     page.evaluate(PASTED, 10_000_000)
     assert "10,000,000 letters" in report.inner_text(), "a paste that is no team never reaches the page"
     assert page.input_value("#paste-0") == ""
+    page.evaluate("document.querySelector('.report').replaceChildren()")
     assert "no < or >" in tried("<img src=x onerror=alert(1)>\nAbility: x")
     assert "not a team" in tried("hello")
     from pvp_ml.games.vgc.teams import shipped

@@ -9,6 +9,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from browsing import step_shown, until, until_step, window
 from ringside import Ringside, spec_of
 
@@ -29,6 +30,7 @@ def begin(page, ring, second="model:GeneralizedNh", **options):
     until(page, "document.querySelector('#timeline .where').textContent !== ''")
 
 
+@pytest.mark.nightly
 def test_a_replay_is_opened_watched_and_scrubbed(page, fight, picture, tmp_path):
     page.goto(fight.address)
     page.select_option("#seat-0", "model:GeneralizedNh")
@@ -148,6 +150,7 @@ def test_the_page_lights_exactly_what_the_server_accepts(page, fight):
     assert lit == wanted and 100 < sum(wanted) < 500
 
 
+@pytest.mark.nightly
 def test_dharok_is_on_the_page_too_and_friends_can_look_on(page, browser, corner, tmp_path, picture):
     with Ringside("dharok", corner, tmp_path) as ring:
         begin(page, ring, second="model:Axe")
@@ -208,7 +211,14 @@ def test_a_game_is_drawn_by_the_view_that_it_brings(page, corner, monkeypatch, t
         assert not page.is_visible("#panel"), "the view says that it has none"
 
 
+# What was said, also after it has faded.
+REMEMBER = """window.toasted = ""; addEventListener("DOMContentLoaded", () => new MutationObserver((changes) =>
+  changes.forEach((one) => one.addedNodes.forEach((node) => { window.toasted += node.textContent; })))
+  .observe(document.getElementById("toasts"), { childList: true }));"""
+
+
 def test_a_view_that_does_not_load_is_reported_and_the_match_goes_on(page, corner, monkeypatch, tmp_path):
+    page.add_init_script(REMEMBER)
     for _ in play_with(page, corner, monkeypatch, tmp_path, "export default 7;"):
         assert page.is_visible("#panel button.move") and page.is_visible("#scene dl.facts")
-        assert "its default export is not a class" in page.inner_text("#toasts")
+        assert "its default export is not a class" in page.evaluate("window.toasted")

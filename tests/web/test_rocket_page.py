@@ -38,6 +38,7 @@ def colours(page):
     return len(shot.getcolors(1 << 24))
 
 
+@pytest.mark.nightly
 def test_a_match_is_watched_and_scrubbed(page, stadium, picture):
     begin(page, stadium, "bot:chaser", "bot:kickoff_and_clear")
     assert colours(page) > 500

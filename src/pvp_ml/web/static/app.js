@@ -183,7 +183,7 @@ class App {
     $("banner").className = !isMine || winner < 0 ? "" : winner === human ? "won" : "lost";
     const close = el("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => { $("banner").hidden = true; } }, "×");
     $("banner").replaceChildren(close, el("strong", {}, words), summaryTable(this.view.summary?.() ?? null, names, (step) => { $("banner").hidden = true; this.timeline.scrub(step); }), kept ? el("span", { class: "quiet" }, kept) : "", el("menu", {},
-      driving ? el("button", { type: "button", id: "again", class: "primary", onclick: () => (this.again ? this.start(this.again) : this.lobby.open()) }, "Play again") : null,
+      driving ? el("button", { type: "button", id: "again", class: "primary", onclick: () => (this.again ? this.start(this.again) : this.lobby.open()) }, isMine ? "Play again" : "Another match") : null,
       higher ? el("button", { type: "button", id: "climb", onclick: () => this.start({ ...this.again, seats: this.again.seats.map((id) => (id === won.id ? higher.id : id)), seed: null }) }, `Next rung: ${higher.name}`) : null,
       el("button", { type: "button", id: "rewatch", onclick: () => { $("banner").hidden = true; this.timeline.scrub(0); this.timeline.roll(); } }, "Watch again"),
       el("button", { type: "button", id: "keep", onclick: () => this.shelf.save() }, "Save replay")));
