@@ -1,6 +1,8 @@
-"""GeneralistVgc: fits the game as it is, says how strong it is, and beats random play with any team."""
+"""GeneralistVgc: fits the game as it is, says how strong it is, and beats the bots."""
 
 from pathlib import Path
+
+import pytest
 
 import pvp_ml
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
@@ -18,7 +20,13 @@ def test_it_fits_and_its_card_has_the_figures():
         assert f"{result.score:.1%}" in bundle.card
 
 
-def test_it_beats_random_play(build):
+@pytest.mark.parametrize(("bot", "matches", "share"), [("random", 24, 0.75), ("heuristics", 40, 0.65)])
+def test_it_beats_the_bots(build, bot, matches, share):
     model = Contestant.of_bundle("GeneralistVgc", read_bundle(FILE), greedy=True)
-    report = evaluate(build(8), model, Contestant("random", bot="random"), 24, 3)
-    assert report.total.score >= 0.75
+    report = evaluate(build(8), model, Contestant(bot, bot=bot), matches, 3)
+    assert report.total.score >= share
+
+
+def test_it_states_a_chance_to_win_that_was_measured():
+    found = read_bundle(FILE).metadata.calibration
+    assert {one.opponent for one in found} >= {"self", "heuristics"} and all(one.brier < 0.25 for one in found)
