@@ -163,9 +163,7 @@ def test_a_seat_on_a_server_gets_the_games_settings_and_the_shipped_model_or_a_b
     assert seen[1] == ({}, "heuristics")
 
 
-def test_settings_are_for_the_terminal_and_servers(monkeypatch, capsys):
-    with pytest.raises(UserError, match="'--rounds' is no flag of the page"):
-        play("matching_pennies", "--rounds", "7")
+def test_the_terminal_takes_the_games_settings(monkeypatch, capsys):
     monkeypatch.setattr("builtins.input", lambda prompt: "heads")
     play("matching_pennies", "--rounds", "2", options=PlayOptions(text=True, seed=5))
     long = capsys.readouterr().out.count("\n")
