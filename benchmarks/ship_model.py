@@ -107,7 +107,7 @@ def main(source: Path, target: Path, history: Path, tables: dict[str, list[Cell]
 
 
 def read(word: str) -> tuple[str, list[Cell]]:
-    """`label=file` → the label and the results of `pvp-ml eval --json` in the file, a ladder's rating last."""
+    """`label=file` → the label and the evaluations of `eval --json`, the ladder's rating last if there is one."""
     label, _, file = word.rpartition("=")
     found = json.loads(Path(file).read_text("utf-8"))
     return label, [*found["results"], *([found["rating"]] if "rating" in found else [])]
