@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -36,7 +37,7 @@ from pvp_ml.cli.runs.league import eval_queue
 from pvp_ml.cluster.eval_queue import run_eval_task
 from pvp_ml.cluster.ray_cluster import connect, explain
 from pvp_ml.cluster.remote import RemoteShards
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, pip_install
 from pvp_ml.games import registry
 from pvp_ml.run.config.schema import load_config
 from pvp_ml.run.learning import Learning
@@ -224,7 +225,7 @@ def test_another_ray_in_the_cluster_is_one_clear_line():
 
 def test_no_ray_is_one_clear_line(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"needs Ray, which is not installed — pip install 'pvp-ml\[ray\]'"):
+    with pytest.raises(UserError, match=re.escape(f"needs Ray, which is not installed — {pip_install('ray')}")):
         connect("", 1)
 
 

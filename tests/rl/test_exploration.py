@@ -39,7 +39,11 @@ def test_forbidden_choices_leave_the_mask_but_never_an_empty_head():
 
 @pytest.mark.parametrize(
     ("forbidden", "says"),
-    [({"hed0": ["c0"]}, "there is no head 'hed0'"), ({"{0}": ["nope"]}, "no choice of head"), ({"{0}": "all"}, "left")],
+    [
+        ({"hed0": ["c0"]}, "there is no head 'hed0'"),
+        ({"{0}": ["nope"]}, "no choice of head"),
+        ({"{0}": "all"}, "leaves no choice"),
+    ],
 )
 def test_forbidden_names_are_checked(forbidden, says):
     interface = plain_interface(plain_heads(2, 3), 1)

@@ -61,7 +61,7 @@ def test_a_bad_model_stops_neither_the_others_nor_the_sweeper(tmp_path, caplog):
     write_bundle(tmp_path / "plain.zip", bundle_of(NETWORKS["plain"]))
     (tmp_path / "bad.zip").write_bytes(without_vocabulary())
     with running(models_dir=tmp_path, reload_s=0.2) as server:
-        assert "'bad' cannot be used and is left out" in caplog.text
+        assert "'bad' cannot be used and is skipped" in caplog.text
         (tmp_path / "worse.zip").write_bytes(without_vocabulary())
         wait_for(lambda: "the new version of 'worse' cannot be used" in caplog.text)
         write_bundle(tmp_path / "late.zip", bundle_of(NETWORKS["plain"], 5))

@@ -1,3 +1,4 @@
+import re
 import sys
 import warnings
 from dataclasses import replace
@@ -9,7 +10,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from pettingzoo.test import parallel_api_test
 
-from pvp_ml.errors import UserError
+from pvp_ml.errors import UserError, pip_install
 from pvp_ml.games.adapters.envs import MatchEnv, MatchParallelEnv, MatchVectorEnv
 from pvp_ml.games.adapters.gymnasium_game import GAME as GYM
 from pvp_ml.games.adapters.gymnasium_game import GymnasiumConfig
@@ -289,5 +290,5 @@ def test_envs_that_do_not_fit_are_refused(settings, says):
 def test_without_the_extra_the_missing_library_is_named(monkeypatch):
     monkeypatch.delitem(sys.modules, "pvp_ml.games.adapters.envs")
     monkeypatch.setitem(sys.modules, "pettingzoo", None)
-    with pytest.raises(UserError, match=r"need 'pettingzoo' — install it with: pip install \"pvp-ml\[gym\]\""):
+    with pytest.raises(UserError, match=re.escape(f"need 'pettingzoo' — {pip_install('gym')}")):
         find("gym").spec(GymnasiumConfig())

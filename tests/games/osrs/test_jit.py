@@ -16,7 +16,7 @@ from pvp_ml.match import External, MatchPlan, StepBuffers
 
 def test_a_changed_kernel_changes_the_folder(monkeypatch, tmp_path):
     key = jit.FIGHTS.key
-    for path in [*jit.HERE.glob("*.py"), *jit.HERE.glob("kernels/*.py"), *jit.HERE.glob("data/*")]:
+    for path in [*jit.HERE.glob("*.py"), *jit.HERE.glob("kernels/*.py"), *jit.HERE.glob("data/*.json")]:
         copy = tmp_path / path.relative_to(jit.HERE)
         copy.parent.mkdir(exist_ok=True)
         copy.write_bytes(path.read_bytes())

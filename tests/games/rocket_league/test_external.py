@@ -126,7 +126,7 @@ def test_eval_seats_a_program_and_refuses_what_cannot(tmp_path, monkeypatch, cap
     )
     words = ["eval", "--model", "own.zip", "--matches", "2", "--meshes", "generated", "--timeout-s", "2", "--json"]
     assert run([*words, "--against", f"external:{sys.executable} straight.py"]) == 0
-    report = json.loads(capsys.readouterr().out)
+    (report,) = json.loads(capsys.readouterr().out)["results"]
     assert (report["second"], report["matches"]) == ("external:straight.py", 2)
     assert run(["eval", "--model", "random", "--game", "connect4", "--against", "external:true"]) == 2
     assert "'connect4' cannot seat a program" in capsys.readouterr().err

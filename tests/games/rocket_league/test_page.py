@@ -23,7 +23,8 @@ def blocks(language: str) -> list[str]:
 
 
 def test_python_block_runs(rocketsim):
-    (block,) = blocks("python")
+    block, program = blocks("python")
+    compile(program, "rocket_league.md", "exec")  # it needs a match to answer; test_external plays one
     exec(compile(block, "rocket_league.md", "exec"), {})
 
 

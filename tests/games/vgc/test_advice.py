@@ -81,7 +81,7 @@ def test_the_command_records_a_bot(installation, tmp_path, monkeypatch, capsys):
     assert run(["bc", "record", "vgc"]) == 2
     assert run(["bc", "record", "connect4", "--bot", "tactician"]) == 2
     errors = capsys.readouterr().err
-    assert "no bot 'wise'" in errors and "to record" in errors and "do not tell their decisions" in errors
+    assert "no bot 'wise'" in errors and "to record" in errors and "do not report their decisions" in errors
 
 
 def test_recordings_too_large_for_a_file_are_cut_between_matches(monkeypatch):

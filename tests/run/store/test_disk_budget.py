@@ -47,7 +47,7 @@ def test_a_full_disk_is_reported(tmp_path, monkeypatch, caplog):
     config = load_config("", FLAGS, tmp_path)
     monkeypatch.setattr("shutil.disk_usage", lambda path: type("Usage", (), {"free": 1000})())
     check_room(config, config.env.spec, tmp_path / "experiments/a")
-    assert "of disk, 0 MB are free" in caplog.text
+    assert "of disk, but only 0 MB are free" in caplog.text
 
 
 def test_linked_files_count_once(tmp_path):
@@ -70,5 +70,5 @@ def test_milestones_stop_at_the_limit_and_say_so(tmp_path, caplog):
     finally:
         run.close()
     assert RunStore(tmp_path, "a").milestone_names() == []
-    assert "milestone '128' is not kept" in caplog.text
+    assert "milestone '128' was not saved" in caplog.text
     assert run.progress.steps == 640

@@ -46,7 +46,7 @@ def test_a_killed_trainers_lock_is_recovered(tmp_path, holder, caplog):
     holder.kill()
     holder.wait()
     with RunStore(tmp_path, "run").lock(6.0):
-        assert f"recovered the lock of process {holder.pid}" in caplog.text
+        assert f"took over the lock of process {holder.pid}" in caplog.text
         assert json.loads((tmp_path / "run" / "lock").read_text())["pid"] == os.getpid()
 
 
