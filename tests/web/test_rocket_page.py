@@ -19,6 +19,9 @@ def stadium(corner, tmp_path_factory):
         yield ring
 
 
+TURN = "throttle+1 steer+1 yaw+1"
+
+
 def begin(page, ring, first, second):
     page.goto(ring.address)
     page.wait_for_selector("#lobby[open]")
@@ -66,23 +69,25 @@ def driven(page, stadium, seconds):
     page.wait_for_timeout(900)
     page.keyboard.up("Shift")
     page.keyboard.down("d")
-    while time.monotonic() - began < seconds:
+    while TURN not in choices(room) and time.monotonic() - began < 20:  # a busy machine is late to send keys
+        page.wait_for_timeout(100)
+    while time.monotonic() - began < seconds or not any("jump" in choice for choice in choices(room)):
         page.keyboard.press("Space", delay=80)
         page.wait_for_timeout(400)
     page.keyboard.up("d")
     page.keyboard.up("w")
     took, played = time.monotonic() - began, room.match.frame.step - first
-    chosen = {TABLE[step[0][0]] for step in room.match.replay().actions if step[0][0] >= 0}
-    return start, room.match.frame.scene["cars"][0], chosen, played / took
+    return start, room.match.frame.scene["cars"][0], choices(room), played / took
+
+
+def choices(room):
+    """What the driver has chosen so far, by name."""
+    return {TABLE[step[0][0]] for step in room.match.replay().actions if step[0][0] >= 0}
 
 
 def test_a_car_is_driven_with_keys_at_real_speed(page, stadium, picture):
     start, now, chosen, pace = driven(page, stadium, 5.0)
-    assert (
-        {"throttle+1 steer+1 yaw+1"} <= chosen
-        and any("boost" in c for c in chosen)
-        and any("jump" in c for c in chosen)
-    )
+    assert TURN in chosen and any("boost" in c for c in chosen) and any("jump" in c for c in chosen)
     assert sum((a - b) ** 2 for a, b in zip(start[1:4], now[1:4], strict=True)) ** 0.5 > 300
     assert 2 < pace < 16, "fifteen steps a second and never more; a machine that draws in software may fall behind"
     picture(page, "rocket-drive")
