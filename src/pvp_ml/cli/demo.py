@@ -42,7 +42,7 @@ def demo(*, seconds: Annotated[float, Parameter(alias="-s")] = 120.0, game: str 
     require_torch()
     console = Console(highlight=False, soft_wrap=True)
     title = registry.find(game).title
-    console.print(f"Training an agent from scratch by self-play for {seconds:g} seconds: {title}")
+    console.print(f"Training an agent from scratch for {seconds:g} seconds: {title}")
     config = configuration(Path.cwd(), plan.preset, seconds)
     from pvp_ml.run.session import final_evaluation, open_run
     from pvp_ml.run.trainer import train
