@@ -37,7 +37,8 @@ def test_two_iterations_of_quick_through_the_protocol(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with serving() as server:
         code = cli.run(["train", "--preset", "nh/quick", "--name", "here", "--env.remote", f"127.0.0.1:{server.port}",
-                        "--run.total-steps", "256", "--eval.opponents", "[nh-bot]", *SMALL])  # fmt: skip
+                        "--run.total-steps", "256", "--eval.opponents", "[nh-bot]",
+                        "--self-play.opponents", "{self: 1, nh-bot: 0}", *SMALL])  # fmt: skip
         assert server.world.ticks >= 256
     assert code == 0
     rows = metrics(tmp_path, "here")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 
 import numpy as np
@@ -125,7 +126,7 @@ def test_eval_seats_a_program_and_refuses_what_cannot(tmp_path, monkeypatch, cap
         "    print(json.dumps({'controls': [[1, 0, 0, 0, 0, 0, 0, 0]] * len(turns)}), flush=True)\n"
     )
     words = ["eval", "--model", "own.zip", "--matches", "2", "--meshes", "generated", "--timeout-s", "2", "--json"]
-    assert run([*words, "--against", f"external:{sys.executable} straight.py"]) == 0
+    assert run([*words, "--against", f"external:{shlex.quote(sys.executable)} straight.py"]) == 0
     (report,) = json.loads(capsys.readouterr().out)["results"]
     assert (report["second"], report["matches"]) == ("external:straight.py", 2)
     assert run(["eval", "--model", "random", "--game", "connect4", "--against", "external:true"]) == 2
