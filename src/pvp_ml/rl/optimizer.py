@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch.optim.adam import adam
 
 from pvp_ml.errors import UserError
 from pvp_ml.model.actor import Array
@@ -20,6 +22,18 @@ from pvp_ml.model.network_config import is_critic
 from pvp_ml.rl.policy.policy import Policy
 
 PARTS = ("actor", "critic")
+
+
+class _Span(NamedTuple):
+    """Neighbouring tensors that learn together: views into the flat arrays, and the number of steps they have made."""
+
+    tensors: list[int]
+    part: int
+    weights: torch.Tensor
+    gradient: torch.Tensor
+    mean: torch.Tensor
+    square: torch.Tensor
+    made: torch.Tensor
 
 
 class FlatAdam:
@@ -38,28 +52,19 @@ class FlatAdam:
         if self._is_frozen.all():
             raise UserError("ppo.freeze leaves nothing to learn", "name fewer tensors")
         self._mean, self._square = (torch.zeros_like(gradient) for _ in range(2))
+        self._rates = (0.0, 0.0)
         self._open(np.zeros(len(sizes), np.float32))
 
     def _open(self, steps: npt.NDArray[np.float32]) -> None:
         """Build the spans of tensors that learn; `steps` [tensors] made so far."""
         self._steps = steps
-        self._spans: list[tuple[list[int], torch.nn.Parameter]] = []
+        self._spans: list[_Span] = []
         learning = [i for i in range(len(steps)) if not self._is_frozen[i]]
         for _, run in groupby(enumerate(learning), lambda p: (p[1] - p[0], self._part[p[1]], float(steps[p[1]]))):
             tensors = [i for _, i in run]
-            self._spans.append((tensors, torch.nn.Parameter(self._flat[self._range(tensors)])))
-        groups = [[p for tensors, p in self._spans if self._part[tensors[0]] == k] for k in range(len(PARTS))]
-        self._groups = [k for k, group in enumerate(groups) if group]
-        self._adam = torch.optim.Adam(
-            [{"params": groups[k]} for k in self._groups], lr=0.0, eps=self._epsilon, fused=True
-        )
-        for tensors, parameter in self._spans:
-            where = self._range(tensors)
-            self._adam.state[parameter] = {
-                "step": torch.tensor(steps[tensors[0]], device=self._flat.device),
-                "exp_avg": self._mean[where],
-                "exp_avg_sq": self._square[where],
-            }
+            arrays = (array[self._range(tensors)] for array in (self._flat, self._gradient, self._mean, self._square))
+            made = torch.tensor(steps[tensors[0]], device=self._flat.device)
+            self._spans.append(_Span(tensors, int(self._part[tensors[0]]), *arrays, made))
         self.teach(True)
 
     def _range(self, tensors: list[int]) -> slice:
@@ -67,26 +72,26 @@ class FlatAdam:
 
     def set_rates(self, actor: float, critic: float) -> None:
         """Step sizes from now on."""
-        for group, k in zip(self._adam.param_groups, self._groups, strict=True):
-            group["lr"] = (actor, critic)[k]
+        self._rates = (actor, critic)
 
     def teach(self, actor: bool) -> None:
-        """Whether the actor learns too; while it does not, the optimiser does not even see it."""
-        for tensors, parameter in self._spans:
-            is_seen = actor or self._part[tensors[0]] == PARTS.index("critic")
-            parameter.grad = self._gradient[self._range(tensors)] if is_seen else None
+        """Whether the actor learns too; while it does not, its moments and its number of steps stay as they are."""
+        self._taught = [span for span in self._spans if actor or PARTS[span.part] == "critic"]
 
     def drop_unused(self) -> None:
         """Set the gradient to 0 where nothing learns, so that it does not count in norms."""
         used = np.zeros(len(self._starts), np.bool_)
-        for tensors, parameter in self._spans:
-            used[tensors] = parameter.grad is not None
+        for span in self._taught:
+            used[span.tensors] = True
         for i in np.flatnonzero(~used).tolist():
             self._gradient[self._range([i])] = 0.0
 
     def step(self) -> None:
         """Move the weights."""
-        self._adam.step()
+        for part, rate in enumerate(self._rates):
+            spans = [span for span in self._taught if span.part == part]
+            if spans:
+                _adam(spans, rate, self._epsilon)
 
     def forget(self) -> None:
         """Start afresh."""
@@ -99,8 +104,8 @@ class FlatAdam:
         they differ); nothing of a part that has never learned.
         """
         steps = self._steps.copy()
-        for tensors, parameter in self._spans:
-            steps[tensors] = float(self._adam.state[parameter]["step"])
+        for span in self._spans:
+            steps[span.tensors] = float(span.made)
         state: dict[str, Array] = {}
         for k, name in enumerate(PARTS):
             own = np.flatnonzero(self._part == k)
@@ -127,6 +132,27 @@ class FlatAdam:
             for key, moments in (("exp_avg", self._mean), ("exp_avg_sq", self._square)):
                 moments[where] = torch.as_tensor(state[f"adam/{name}/{key}"].copy(), device=moments.device)
         self._open(steps)
+
+
+@torch.no_grad()
+def _adam(spans: list[_Span], rate: float, epsilon: float) -> None:
+    """One step of torch's fused Adam. Its class `torch.optim.Adam` would import torch's compiler, which takes 1.4 s."""
+    adam(
+        [span.weights for span in spans],
+        [span.gradient for span in spans],
+        [span.mean for span in spans],
+        [span.square for span in spans],
+        max_exp_avg_sqs=[],
+        state_steps=[span.made for span in spans],
+        fused=True,
+        amsgrad=False,
+        beta1=0.9,
+        beta2=0.999,
+        lr=rate,
+        weight_decay=0.0,
+        eps=epsilon,
+        maximize=False,
+    )
 
 
 def _check_prefixes(policy: Policy, prefixes: tuple[str, ...]) -> None:
