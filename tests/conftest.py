@@ -32,13 +32,7 @@ if os.environ.get("PVP_ML_TESTED") != str(ROOT):  # pytest's workers inherit wha
     if hasattr(time, "tzset"):
         time.tzset()
 
-from margins import (  # noqa: E402
-    learning_seed,  # noqa: F401
-    margin,  # noqa: F401
-    pytest_addoption,  # noqa: F401
-    pytest_collection_modifyitems,  # noqa: F401
-    pytest_generate_tests,  # noqa: F401
-)
+pytest_plugins = ["margins", "schedule"]
 
 
 def pytest_collection_finish():
