@@ -45,7 +45,7 @@ def test_every_command_explains_itself(command, capsys):
     ("words", "says"),
     [
         (["trian"], "there is no command 'trian' — did you mean 'train'?"),
-        (["xyzzy"], "choose from: train, eval"),
+        (["xyzzy"], "choose from: demo, ui, play"),
         (["config", "shw"], "show"),
         (["config", "diff", "toys/kuhn"], "--second requires an argument"),
         (["config", "show"], "no game is chosen — give --preset"),
