@@ -88,7 +88,10 @@ def pareto(path: Path, dots: Sequence[Dot], title: str, metric: str) -> None:
                   label=f"the preset as it is ({own[0].trial})")  # fmt: skip
     best = front(dots)
     axes.step([d.seconds for d in best], [d.score for d in best], where="post", color=RED, label="Pareto front")
-    for dot in best:
+    longest = max((d.seconds for d in dots), default=1.0)
+    for dot, after in zip(best, [*best[1:], None], strict=True):
+        if after is not None and after.seconds - dot.seconds < 0.03 * longest:
+            continue  # names would lie on one another
         axes.annotate(dot.trial, (dot.seconds, dot.score), xytext=(3, 4), textcoords="offset points", fontsize=7)
     axes.set_xlim(left=0.0)
     if "win rate" in metric:
