@@ -133,7 +133,7 @@ def held_against_truth(installation, format, sheets, teams, battles, seed, scrip
 @pytest.mark.parametrize("sheets", ["open", "closed"])
 @pytest.mark.parametrize("format", HUMAN)
 def test_replays_of_human_teams_give_what_was_chosen(installation, format, sheets):
-    """Teams of people meet what ours do not: Follow Me, Lightning Rod, Ally Switch, Eject Button, Illusion, Commander."""
+    """Teams of people have what ours have not: Lightning Rod, Ally Switch, Eject Button, Illusion, Commander."""
     if not (SHARED / HUMAN[format]).is_file():
         pytest.skip(f"no human teams at {SHARED / HUMAN[format]}")
     teams = re.split(r"^=== \S+ ===$", (SHARED / HUMAN[format]).read_text("utf-8"), flags=re.MULTILINE)[1:]

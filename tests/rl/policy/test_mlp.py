@@ -12,8 +12,8 @@ from specimens import fight_heads, head_sets, legal_of, plain_interface, random_
 from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.rl.accelerator import backward
 from pvp_ml.rl.loss import LossWeights, Minibatch
-from pvp_ml.rl.policy.torch_network import Network
 from pvp_ml.rl.policy.mlp import CHUNK, PlainBatch, PlainGradient, PlainRows, is_plain_policy
+from pvp_ml.rl.policy.torch_network import Network
 
 NETWORKS = {
     "shared": NetworkConfig(trunk=(32, 24)),

@@ -7,7 +7,7 @@ from pvp_ml.compiled.kernel_set import CORE
 
 @CORE.kernel
 def cut_slopes(by_output, output, slopes, by_bias):
-    """slopes [M,W] ← by_output [M,W], 0 where the rectified output is; their sums over rows are added to by_bias [W]."""
+    """Into slopes [M,W]: by_output [M,W], 0 where the rectified output is; sums over rows are added to by_bias [W]."""
     for i in range(output.shape[0]):
         for j in range(output.shape[1]):
             slope = np.float32(0.0) if output[i, j] <= 0.0 else by_output[i, j]
@@ -17,7 +17,7 @@ def cut_slopes(by_output, output, slopes, by_bias):
 
 @CORE.kernel
 def gather_columns(obs, start, count, width, columns, out):
-    """out [B·count, …] ← these columns of each of a block's rows in obs [B,N], side by side from column 0."""
+    """Into out [B·count, …]: these columns of each of a block's rows in obs [B,N], side by side from column 0."""
     for b in range(obs.shape[0]):
         for r in range(count):
             at = start + r * width
@@ -27,7 +27,7 @@ def gather_columns(obs, start, count, width, columns, out):
 
 @CORE.kernel
 def gather_embedded(obs, start, count, width, columns, table, out, place):
-    """out [B·count, place…] ← the table's rows that the ids in these columns name, side by side."""
+    """Into out [B·count, place…]: the table's rows that the ids in these columns name, side by side."""
     size = table.shape[1]
     for b in range(obs.shape[0]):
         for r in range(count):
