@@ -13,6 +13,7 @@ from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.rl.accelerator import backward
 from pvp_ml.rl.loss import LossWeights, Minibatch
 from pvp_ml.rl.policy.mlp import CHUNK, PlainBatch, PlainGradient, PlainRows, is_plain_policy
+from pvp_ml.rl.policy.torch_network import Network
 
 NETWORKS = {
     "shared": NetworkConfig(trunk=(32, 24)),
@@ -48,6 +49,7 @@ def both(network, heads, weights, rows, seed):
 
     theirs = torch.zeros(policy.size)
     policy.bind_gradients(theirs)
+    policy.net = Network(network, interface, policy.layout)  # torch's own layers
     tensors = (torch.from_numpy(x[index]) for x in (obs, privileged, legal, out.actions.astype(np.int64)))
     rest = (torch.from_numpy(x) for x in (log_prob, value, advantage, returns, won, win_weight))
     judged = backward(policy, Minibatch(*tensors, *rest), {}, weights)
