@@ -2,7 +2,7 @@
 
     python benchmarks/vgc_search.py TEAMS MINUTES CELL=BATTLES … [--model MODEL] [--record FILE]
 
-A cell is OPPONENT:SIMULATIONS, such as heuristics:100 or policy:48 (the model without search). TEAMS is a file that both
+A cell is OPPONENT:SIMULATIONS, such as heuristics:100 or policy:48 (the model alone). TEAMS is a file that both
 players draw from; open sheets, mixed strategies are drawn from. Battles come in portions, each with a seed of its own;
 each portion is a line of the record. Without MINUTES to spend (0) it only prints what the record has.
 """

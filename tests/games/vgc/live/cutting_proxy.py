@@ -25,6 +25,8 @@ class CuttingProxy:
         self.cuts += bool(pairs)
 
     def close(self):
+        with contextlib.suppress(OSError):
+            self._door.shutdown(socket.SHUT_RDWR)  # whoever waits in accept wakes up
         self._door.close()
         self.cut()
 

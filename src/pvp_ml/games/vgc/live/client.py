@@ -88,7 +88,9 @@ class _Visit:
         tell: Tell,
     ) -> None:  # fmt: skip
         self._settings, self._session, self._seat, self._tell = settings, session, seat, tell
-        self._teams, self._rng, self._team = teams, rng, ""
+        self._teams, self._rng = teams, rng
+        self._team = ""  # the one we brought last
+        self._played: dict[str, str] = {}  # room → team
         self._us = user_id(settings.user)
         self._format = settings.format or settings.config.format
         self._rooms: dict[str, BattleRoom] = {}  # that are not over
@@ -143,6 +145,7 @@ class _Visit:
         if message.room not in self._rooms:
             self._begun, self._searched = self._begun + 1, None
             self._rooms[message.room] = BattleRoom(message.room, self._us, now)
+            self._played[message.room] = self._team
             if self._settings.timer:
                 self._session.say(message.room, "/timer on")
         room = self._rooms[message.room]
@@ -274,12 +277,13 @@ class _Visit:
 
     def _finish(self, room: BattleRoom, now: float) -> None:
         del self._rooms[room.name]
+        team = self._played.pop(room.name)
         self._done.add(room.name)
         series = self._series_of(room)
         self._report.count(room)
         self._seat.leave(room.name)
         self._session.say(room.name, "/leave")
-        keep(self._settings.results, result_of(room, self._team, self._format, series.name if series else "", now))
+        keep(self._settings.results, result_of(room, team, self._format, series.name if series else "", now))
         rating = f", rating {room.ratings[self._us][1]}" if self._us in room.ratings else ""
         why = f" ({room.ended_by})" if room.ended_by else ""
         self._tell(f"{room.name}: {room.result}{why}{rating}; {self._report.won} won of {self._report.played}")
