@@ -95,6 +95,8 @@ class ServerSeat:
     matches: int = 0  # 0 = play on
     team: str = ""  # '' = the game chooses
     format: str = ""  # '' = the game's
+    ladder: bool = False  # look for matches instead of waiting for challenges
+    results: Path | None = None  # a line for each match
     seed: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)  # the game's own, where they differ
 
