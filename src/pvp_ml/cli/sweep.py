@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -78,14 +79,42 @@ def _keep(file: Path, folder: Path) -> SweepConfig:
 
 
 def _search(config: SweepConfig, folder: Path, workers: int, seconds: float, quiet: bool) -> None:
+    console = Console(stderr=True)
+    search = Sweep(config, folder, workers)
     try:
-        with FileLock(folder / "sweep.lock", timeout=0), Live(console=Console(stderr=True), transient=True) as live:
-            search = Sweep(config, folder, workers)
-            search.run(seconds, lambda trials: None if quiet else live.update(_table(config, trials)))
+        with FileLock(folder / "sweep.lock", timeout=0):
+            if quiet or not console.is_terminal:
+                search.run(seconds, News(lambda line: None if quiet else print(line, file=sys.stderr, flush=True)).show)
+            else:
+                with Live(console=console, transient=True) as live:
+                    search.run(seconds, lambda trials: live.update(_table(config, trials)))
     except Timeout:
         raise UserError(
             f"another process is running the sweep in '{folder}'", "wait for it, or choose another --name"
         ) from None
+
+
+class News:
+    """What a log gets instead of a live table: a line whenever a trial starts or is measured."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._known: dict[str, int] = {}  # trial → measurements that were told
+
+    def show(self, trials: list[Trial]) -> None:
+        """Tell what is new."""
+        for trial in trials:
+            told = self._known.get(trial.name)
+            if told is None and not trial.curve:
+                what = "the preset as it is" if trial.is_reference else _settings(trial)
+                self._tell(f"{trial.name} started: {what}")
+            for point in trial.curve[told or 0 :]:
+                self._tell(f"{trial.name} after {point.seconds:.0f} s: {point.score:.3f}")
+            self._known[trial.name] = len(trial.curve)
+
+
+def _settings(trial: Trial) -> str:
+    return ", ".join(f"{name.rpartition('.')[2]} {value}" for name, value in trial.settings.items())
 
 
 def _table(config: SweepConfig, trials: list[Trial]) -> Table:
