@@ -54,7 +54,9 @@ def sweep(
         _search(config, folder, workers or cores(), seconds, quiet=as_json)
     trials = read_trials(folder, config.goal, list(config.ranges))
     if as_json:
-        print(json.dumps({"goal": config.goal, "trials": [_row(trial) for trial in ranking(trials)]}))
+        print(
+            json.dumps({"goal": config.goal, "trials": [_row(trial) for trial in ranking(trials, config.rung_seconds)]})
+        )
     else:
         _tell(config, folder, trials)
     if png:
@@ -119,7 +121,7 @@ def _settings(trial: Trial) -> str:
 
 def _table(config: SweepConfig, trials: list[Trial]) -> Table:
     """The best trials, and the ones that are training."""
-    best = ranking(trials)[:SHOWN]
+    best = ranking(trials, config.rung_seconds)[:SHOWN]
     rows = [*best, *(t for t in trials if t.is_running and t not in best)]
     title = f"{len(trials)} trials, {sum(t.is_running for t in trials)} training"
     names = [name.rpartition(".")[2] for name in config.ranges]
@@ -138,11 +140,13 @@ def _table(config: SweepConfig, trials: list[Trial]) -> Table:
 
 def _tell(config: SweepConfig, folder: Path, trials: list[Trial]) -> None:
     Console().print(_table(config, trials))
-    if best := ranking(trials):
+    if best := ranking(trials, config.rung_seconds):
         preset = best[0].folder.with_suffix(".yml")
         print(f"best: {best[0].name}; train it longer: pvp-ml train --preset {preset} --name {folder.name}-best")
         own = next((trial for trial in best if trial.is_reference), None)
-        if own is not None:
+        if own is best[0]:
+            print(f"nothing has beaten the preset as it is ({own.name}: {own.best:.3f}) yet")
+        elif own is not None:
             print(f"the preset as it is ({own.name}): {own.best:.3f}; the best trial: {best[0].best:.3f}")
     else:
         print(f"no trial has been measured yet; logs are in {folder}/t001/logs")
