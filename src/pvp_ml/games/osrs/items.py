@@ -1,7 +1,7 @@
 """Items and builds as arrays for the kernels. Read once at import from data/*.json, then read-only.
 
 An item is a small index everywhere in this package: row 0 is the empty slot, rows 1…N−1 follow data/items.json.
-Row 0 carries the values of bare hands. Numba freezes these arrays into compiled code, so a cache of kernels must
+Row 0 carries the values of bare hands. Numba freezes these arrays into compiled code, so whoever caches kernels must
 stamp the cache with a hash of data/*.json too.
 """
 
