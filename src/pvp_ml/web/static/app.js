@@ -301,6 +301,7 @@ try {
   const View = await viewOf(arena);
   document.body.dataset.panel = View.hasPanel === false ? "none" : "shown";
   const app = new App(arena, View);
+  $("status").textContent = "";
   app.begin();
 } catch (error) {
   $("status").textContent = `Can't open this game: ${error.message}`;
