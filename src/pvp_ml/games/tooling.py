@@ -243,7 +243,7 @@ class Tooling:
     advise: what to do in a position of a recorded match, or turn by turn in one that is watched: `pvp-ml advise`.
     external: `(game, command)` starts a program that plays in this game: `pvp-ml eval --against external:COMMAND`.
     sim_server: the game behind a protocol of other trainers: `pvp-ml sim-server`.
-    served_players: scripted players that a server of its models serves beside them, unasked; `eval` knows them too.
+    served_players: scripted players that a server of its models also serves by default; `eval` knows them too.
     player_schemes: players with settings in their names, by scheme: `SCHEME:REST` is what `(REST, spec)` makes of REST.
     reward_flags: (flag, reward term): names under which people know the weight of a term.
     penalties: reward terms that count what goes wrong; a run that pays for one is warned.

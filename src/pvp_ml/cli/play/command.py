@@ -115,7 +115,7 @@ def _on_page(game: str, options: PlayOptions, settings: GameConfig) -> None:
 
 
 def _rival(game: str, options: PlayOptions) -> str:
-    """Who was asked for, held back to the strength that was asked for; '' = whoever the game offers."""
+    """The requested opponent at the requested strength; '' = the game's default opponent."""
     rival = options.against or (registry.find(game).presentation.rival if options.strength else "")
     if options.strength and not rival:
         raise UserError("--strength holds back a model, and none was named", "name one with --against")
