@@ -10,6 +10,7 @@ choices.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from pvp_ml.games.vgc.bench import BASELINE_PYTHON
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
 from pvp_ml.games.vgc.live import client
 from pvp_ml.games.vgc.live.showdown_server import local_server
@@ -42,7 +44,7 @@ def main(model: Path, battles: int, teams: tuple[str, ...]) -> dict[str, Any]:
             "sheets": config.sheets, "player": PLAYER,
         }  # fmt: skip
         rival = subprocess.Popen(
-            [client.client_python(), str(RIVAL)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [os.environ[BASELINE_PYTHON], str(RIVAL)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
         def tell(line: str) -> None:

@@ -60,6 +60,14 @@ class Attending(Protocol):
 
 
 @runtime_checkable
+class Timed(Protocol):
+    """A player that can think shorter than it would like to."""
+
+    def allow(self, seconds: float | None) -> None:
+        """From now on a decision may take this long; None = as long as the player likes."""
+
+
+@runtime_checkable
 class Mixing(Protocol):
     """A player that decides for a mixture of choices and draws one of them: a teacher tells the whole mixture."""
 

@@ -42,6 +42,8 @@ class PlayOptions:
         user: vgc: the name to log in with
         password_file: vgc: file with the password, if the server needs one
         battles: vgc: leave after this many battles; 0 = never
+        ladder: vgc: look for rated battles at the server instead of waiting for challenges
+        results: vgc: append every result, with the rating, to this file as a line of JSON
         team: vgc: a shipped team or a PokePaste file; default: all shipped ones in turn
         format: vgc: the format; default: the game's
     """
@@ -63,12 +65,14 @@ class PlayOptions:
     user: str = "pvp-ml"
     password_file: Path | None = None
     battles: int = 0
+    ladder: bool = False
+    results: Path | None = None
     team: str = ""
     format: str = ""
 
 
 DEFAULTS = PlayOptions()
-ON_SERVER = ("user", "password_file", "battles", "team", "format")
+ON_SERVER = ("user", "password_file", "battles", "ladder", "results", "team", "format")
 """Options that mean nothing without `server`."""
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pvp_ml.cli.evaluate import game_settings
-from pvp_ml.cli.train import ending_on_sigterm
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.tooling import ServerSeat
@@ -32,6 +31,8 @@ def play_on_server(game: str, options: PlayOptions, flags: tuple[str, ...] = ())
         matches=options.battles,
         team=options.team,
         format=options.format,
+        ladder=options.ladder,
+        results=options.results,
         seed=options.seed,
         settings=game_settings(kind, flags).model_dump(exclude_unset=True),
     )
@@ -40,8 +41,7 @@ def play_on_server(game: str, options: PlayOptions, flags: tuple[str, ...] = ())
         contestant = find_contestant(rival, spec, Path.cwd(), options.greedy)
         return contestant.bot if contestant.make is None else contestant.make(spec)
 
-    with ending_on_sigterm():
-        play(seat, player_of, print)
+    play(seat, player_of, print)
 
 
 def read_password(file: Path | None) -> str:

@@ -121,7 +121,7 @@ def baseline(python: str, config: VgcConfig, battles: int, decisions_per_battle:
     """
     with local_server() as (process, port):
         request = {
-            "mode": "baseline", "port": port, "format": config.format, "teams": list(shipped()[config.format].values()),
+            "port": port, "format": config.format, "teams": list(shipped()[config.format].values()),
             "warm_up": battles, "battles": battles, "concurrent": BASELINE_CONCURRENT,
         }  # fmt: skip
         script = Path(__file__).parent / "live" / "poke_env_client.py"

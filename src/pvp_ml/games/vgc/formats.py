@@ -44,6 +44,12 @@ def modern_name(name: str) -> str:
     return _SAME_RULES.get(plain, plain)
 
 
+def server_name(name: str) -> str:
+    """The format as a server calls it: today's spelling; a best of three and the season keep their names."""
+    plain = "".join(character for character in name.lower() if character.isalnum())
+    return plain.replace("regulation", "reg")
+
+
 def renamed(name: str) -> str:
     """A hint when `name` is an old spelling that was accepted, else ''."""
     modern = modern_name(name)

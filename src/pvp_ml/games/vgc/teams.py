@@ -223,3 +223,10 @@ def load_teams(names: tuple[str, ...], format: str, installation: Installation |
             legal = prepare_legal(texts, format, installation)
             ready.update({team: found.packed for team, found in legal.items()})
     return ready
+
+
+def packed_teams(names: tuple[str, ...], format: str, installation: Installation | None = None) -> dict[str, str]:
+    """Name → packed form of the named teams, as a server takes them."""
+    teams = load_teams(names, format, installation)
+    texts = {name: text for name, text in teams.items() if "\n" in text}
+    return teams | {name: found.packed for name, found in prepare(texts, format, installation).items()}

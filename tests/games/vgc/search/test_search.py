@@ -131,7 +131,7 @@ def test_it_is_named_like_any_other_player(installation):
 
 def test_at_a_server_it_is_shown_what_the_server_shows():
     """Lines of one room add up and can be read from any place; rooms are kept apart, and forgotten when left."""
-    from pvp_ml.games.vgc.live.client import _Seat
+    from pvp_ml.games.vgc.live.seats import PlayerSeat
 
     class Viewer:
         format = FORMAT
@@ -160,7 +160,7 @@ def test_at_a_server_it_is_shown_what_the_server_shows():
             return np.zeros((1, 3), np.int32)
 
     player = Listener()
-    seat = _Seat(Viewer(), player, np.random.default_rng(0))
+    seat = PlayerSeat(Viewer(), player, np.random.default_rng(0))
     assert seat.decide({"room": "a", "lines": ["1", "2"], "request": {"n": 1}}) == "a [0, 0, 0]"
     seat.decide({"room": "b", "lines": ["x"], "request": {"n": 2}})
     seat.decide({"room": "a", "lines": ["3"], "request": {"n": 3}})

@@ -1,277 +1,309 @@
-"""A model at a real Showdown server: logs in, accepts challenges, plays.
+"""A player at a Showdown server: looks for battles or accepts challenges, plays them, and keeps the results.
 
-poke-env speaks with the server in a program of its own (`poke_env_client.py`), the view is made by the same JavaScript
-that training uses (`js/live.js`), and this module decides between the two.
+The view of a battle is made by the JavaScript that training uses (`js/live.js`).
 """
 
 from __future__ import annotations
 
-import base64
-import collections
-import importlib.util
 import json
-import os
-import subprocess
-import sys
-import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
 
 import numpy as np
 
-from pvp_ml.errors import UserError, pip_install
-from pvp_ml.games.vgc.briefing import Briefing
-from pvp_ml.games.vgc.config import VgcConfig, make_spec
-from pvp_ml.games.vgc.layout import SCRIPTS
+from pvp_ml.errors import UserError
+from pvp_ml.games.vgc.config import VgcConfig
+from pvp_ml.games.vgc.live.results import LiveReport, keep, result_of
+from pvp_ml.games.vgc.live.room import BattleRoom, user_id
+from pvp_ml.games.vgc.live.seats import Decides, seat_of
+from pvp_ml.games.vgc.live.series import Series, asks_for_ready
+from pvp_ml.games.vgc.live.session import Message, Session
+from pvp_ml.games.vgc.live.viewer import Viewer
 from pvp_ml.games.vgc.node import install
-from pvp_ml.games.vgc.teams import load_teams
-from pvp_ml.players import Attending, Player
+from pvp_ml.games.vgc.teams import packed_teams
+from pvp_ml.players import Player
 
-CLIENT_PYTHON = "PVP_ML_POKE_ENV_PYTHON"
-LOGIN = "https://play.pokemonshowdown.com/action.php?"
-MAX_LINE = 1 << 20
-VIEW_S = 30.0
+BATTLE, SERIES = "battle-", "game-"
+BUSY_S, CALM_S = 0.1, 2.0
+"""How long a message is waited for while something is due, and otherwise."""
+SEARCH_AGAIN_S = 20.0
+"""A search that the server does not confirm is begun again after this long."""
+FAREWELL_S = 10.0
+TURN_SHARE = 0.4
+"""Share of the turn's time that a decision may take."""
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class LiveConfig:
-    """Where and as whom to play; `config` gives format, team sheets and the teams to draw from."""
+    """Where, as whom and how to play; `config` gives format, team sheets and the teams to draw from.
+
+    ladder: look for battles instead of accepting challenges.
+    timer: ask for the battle timer, so that nobody keeps us waiting for ever.
+    format: the server's name of what is played, '' = that of `config`; a best of three has a name of its own.
+    """
 
     server: str
     user: str
     password: str = ""
     battles: int = 0  # 0 = until stopped
     concurrent: int = 1
+    ladder: bool = False
+    timer: bool = True
+    format: str = ""
+    results: Path | None = None
     config: VgcConfig = field(default_factory=VgcConfig)
 
 
 @dataclass(slots=True)
-class LiveReport:
-    """What came of it."""
+class Stop:
+    """How often somebody asked us to stop: once = play what has begun to its end, twice = give up and go."""
 
-    won: int = 0
-    lost: int = 0
-    tied: int = 0
-    decisions: int = 0
-    rejected: list[str] = field(default_factory=list)
-
-    @property
-    def played(self) -> int:
-        """Battles that are over."""
-        return self.won + self.lost + self.tied
+    asked: int = 0
 
 
-class Program:
-    """A child that answers lines of JSON. Reading has a deadline, because the child is not ours to trust."""
-
-    def __init__(self, command: list[str], environment: dict[str, str] | None = None) -> None:
-        self._process = subprocess.Popen(  # noqa: S603 - our own scripts
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True,
-            encoding="utf-8",
-        )  # fmt: skip
-        self._words: collections.deque[str] = collections.deque(maxlen=20)
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
-
-    def __enter__(self) -> Self:
-        """The program, running."""
-        return self
-
-    def __exit__(self, *reason: object) -> None:
-        """End it."""
-        self._process.kill()
-        self._process.wait()
-        self._listener.join(5.0)
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
-
-    def send(self, **message: object) -> None:
-        """Write one line."""
-        assert self._process.stdin is not None
+def play_live(
+    settings: LiveConfig, player: Player | str, rng: np.random.Generator, tell: Tell = print, stop: Stop | None = None
+) -> LiveReport:
+    """Play until `battles` are over or somebody stops us. A name instead of a player means a bot of the game."""
+    installation = install.find()
+    teams = packed_teams(settings.config.teams, settings.config.format, installation)
+    session = Session(settings.server, settings.user, settings.password, tell)
+    with Viewer(settings.config, installation) as viewer:
+        visit = _Visit(settings, session, seat_of(viewer, player, rng), teams, rng, tell)
+        session.open()
         try:
-            self._process.stdin.write(json.dumps(message) + "\n")
-            self._process.stdin.flush()
-        except OSError:
-            raise UserError(f"vgc: {self.last_words}", "see the lines above it") from None
-
-    def lines(self) -> Iterator[dict[str, Any]]:
-        """Everything it says, until it ends."""
-        assert self._process.stdout is not None
-        while line := self._process.stdout.readline(MAX_LINE):
-            try:
-                yield json.loads(line)
-            except ValueError:
-                self._words.append(line[:300])
-
-    def ask(self, **message: object) -> dict[str, Any]:
-        """One line, and the next that it says."""
-        self.send(**message)
-        timer = threading.Timer(VIEW_S, self._process.kill)
-        timer.start()
-        try:
-            answer = next(self.lines(), None)
+            return visit.run(stop or Stop())
         finally:
-            timer.cancel()
-        if answer is None or "error" in answer:
-            raise UserError(f"vgc: no view of a battle: {(answer or {}).get('error') or self.last_words}"[:400])
-        return answer
-
-    @property
-    def last_words(self) -> str:
-        """The last line on its stderr."""
-        self._listener.join(1.0 if self._process.poll() is not None else 0.0)
-        return next((line for line in reversed(self._words) if line.strip()), "it ended without a word")
-
-    def _listen(self) -> None:
-        assert self._process.stderr is not None
-        for line in self._process.stderr:
-            self._words.append(line.rstrip()[:300])
+            session.close()
 
 
-class Viewer(Program):
-    """Observations and masks of battles elsewhere, made of what one seat is shown there."""
+class _Visit:
+    """All battles that we are in, and what we are waiting for."""
 
-    def __init__(self, config: VgcConfig, installation: install.Installation) -> None:
-        super().__init__([str(installation.node), str(SCRIPTS / "live.js")], installation.environment())
-        self._spec, self.format = make_spec(config), config.format
+    def __init__(
+        self, settings: LiveConfig, session: Session, seat: Decides, teams: dict[str, str], rng: np.random.Generator,
+        tell: Tell,
+    ) -> None:  # fmt: skip
+        self._settings, self._session, self._seat, self._tell = settings, session, seat, tell
+        self._teams, self._rng = teams, rng
+        self._team = ""  # the one we brought last
+        self._played: dict[str, str] = {}  # room → team
+        self._us = user_id(settings.user)
+        self._format = settings.format or settings.config.format
+        self._rooms: dict[str, BattleRoom] = {}  # that are not over
+        self._series: dict[str, Series] = {}  # that are not over
+        self._done: set[str] = set()
+        self._begun = self._logins = 0
+        self._challengers: list[str] = []
+        self._searched: float | None = None  # when we last asked for a battle
+        self._report = LiveReport()
 
-    def advise(self, room: str, lines: list[str], request: dict[str, Any], bot: str, seed: int) -> list[int]:
-        """What a bot of the game picks after these lines, when the server asks this."""
-        asked = {
-            "room": room,
-            "format": self.format,
-            "lines": lines,
-            "request": request,
-            "bot": bot,
-            "seed": str(seed),
-        }
-        return [int(pick) for pick in self.ask(id=0, **asked)["picks"]]
+    def run(self, stop: Stop) -> LiveReport:
+        """Until the battles are played, or we are stopped."""
+        while not self._is_finished(stop):
+            self._report.cuts = self._session.cuts
+            if stop.asked > 1:
+                self._give_up()
+                break
+            now = time.monotonic()
+            due = any(room.waits_for_us(now) or room.result for room in self._rooms.values())
+            message = self._session.next(BUSY_S if due or stop.asked else CALM_S)
+            if message is not None:
+                self._hear(message)
+            if self._session.is_in:
+                self._act(stop)
+        self._report.cuts = self._session.cuts
+        return self._report
 
-    def look(self, room: str, lines: list[str], request: dict[str, Any]) -> tuple[int, Any, Any]:
-        """(seat, obs [D], mask [A]) after these lines, when the server asks this."""
-        answer = self.ask(id=0, room=room, format=self.format, lines=lines, request=request)
-        obs = np.frombuffer(base64.b64decode(answer["obs"]), np.float32).copy()
-        mask = np.zeros(self._spec.mask_size, np.bool_)
-        mask[answer["mask"]] = True
-        return int(answer["seat"]), obs, mask
+    def _is_finished(self, stop: Stop) -> bool:
+        if self._rooms or self._series:
+            return False
+        if stop.asked:
+            if self._searched is not None:
+                self._session.say("", "/cancelsearch")
+            return True
+        return bool(self._settings.battles) and self._report.played + self._report.void >= self._settings.battles
 
-    def spell(self, room: str, picks: list[int]) -> str:
-        """The choice as the server reads it, for what was asked last in that room."""
-        return str(self.ask(id=0, room=room, picks=picks)["choice"])
+    # what we are told
 
-    def forget(self, room: str) -> None:
-        """The battle is over."""
-        self.ask(id=0, room=room, forget=True)
+    def _hear(self, message: Message) -> None:
+        now = time.monotonic()
+        if message.room.startswith(BATTLE):
+            self._hear_battle(message, now)
+        elif message.room.startswith(SERIES):
+            self._hear_series(message)
+        else:
+            for line in message.lines:
+                self._hear_line(line)
 
+    def _hear_battle(self, message: Message, now: float) -> None:
+        if message.room in self._done:
+            return
+        if message.room not in self._rooms:
+            self._begun, self._searched = self._begun + 1, None
+            self._rooms[message.room] = BattleRoom(message.room, self._us, now)
+            self._played[message.room] = self._team
+            if self._settings.timer:
+                self._session.say(message.room, "/timer on")
+        room = self._rooms[message.room]
+        refused = len(room.rejected)
+        room.hear(message.lines, now)
+        for text in room.rejected[refused:]:
+            self._tell(f"{room.name}: the server rejected a choice: {text}")
 
-def client_python() -> str:
-    """A Python that has poke-env: this one, or the one that the environment names."""
-    if named := os.environ.get(CLIENT_PYTHON):
-        return named
-    if importlib.util.find_spec("poke_env") is None:
-        raise UserError(
-            "playing on a server needs poke-env, which is not installed",
-            f"{pip_install('vgc-live')}, or name another Python that has it in {CLIENT_PYTHON}",
-        )
-    return sys.executable
+    def _hear_series(self, message: Message) -> None:
+        if message.room in self._done:
+            return
+        series = self._series.setdefault(message.room, Series(message.room, self._us))
+        series.hear(message.lines)
+        if any(asks_for_ready(line) for line in message.lines):
+            self._session.say(message.room, "/confirmready")
 
+    def _hear_line(self, line: str) -> None:
+        kind, _, rest = line[1:].partition("|")
+        if kind == "updatesearch":
+            self._hear_search(rest)
+        elif kind == "pm":
+            self._hear_private(rest)
+        elif kind == "popup":
+            text = rest.replace("||", " ").strip()
+            if "Your team was rejected" in text or "not ladderable" in text or "format is invalid" in text:
+                raise UserError(f"vgc: the server says: {text[:400]}", "another --team or --format")
+            self._tell(f"the server says: {text[:200]}")
 
-def play_live(settings: LiveConfig, player: Player | str, rng: np.random.Generator, tell: Tell = print) -> LiveReport:
-    """Accept challenges and play them; returns after `battles`, or when stopped. A name means a bot of the game."""
-    config, installation, python = settings.config, install.find(), client_python()
-    teams = load_teams(config.teams, config.format, installation)
-    request = {
-        "mode": "live", "server": settings.server, "login": LOGIN, "user": settings.user,
-        "password": settings.password, "format": config.format, "teams": list(teams.values()),
-        "battles": settings.battles, "concurrent": settings.concurrent, "sheets": config.sheets,
-    }  # fmt: skip
-    report = LiveReport()
-    client = [python, str(Path(__file__).with_name("poke_env_client.py"))]
-    with Viewer(config, installation) as viewer, Program(client) as server:
-        seat = _BotSeat(viewer, player, rng) if isinstance(player, str) else _Seat(viewer, player, rng)
-        server.send(**request)
-        done = False
-        for news in server.lines():
-            if "ask" in news:
-                report.decisions += 1
-                server.send(ask=news["ask"], choice=seat.decide(news))
-            elif "over" in news:
-                seat.leave(news["room"])
-                tell(f"{news['room']}: {_count(report, news['won'])}; {report.won} won of {report.played}")
-            elif "rejected" in news:
-                report.rejected.append(news["rejected"])
-                tell(f"{news['room']}: the server rejected a choice: {news['rejected']}")
-            elif "ready" in news:
-                tell(f"{news['ready']} waits for challenges in {config.format} at {settings.server}")
-            done = done or "done" in news
-        if not done:
-            raise UserError(f"vgc: the connection ended: {server.last_words}", f"is a server at {settings.server}?")
-    return report
+    def _hear_search(self, text: str) -> None:
+        try:
+            found = json.loads(text)
+            games, searching = dict(found.get("games") or {}), list(found.get("searching") or [])
+        except (ValueError, TypeError, AttributeError):
+            return
+        for name in games:
+            if name not in self._rooms and name not in self._series and name not in self._done:
+                self._session.say("", f"/join {name}")
+        if self._searched is not None and (searching or games):
+            self._searched = time.monotonic()
 
+    def _hear_private(self, rest: str) -> None:
+        sender, _, after = rest.partition("|")
+        words = after.partition("|")[2]
+        name = sender.strip().lstrip("+%@*&#~☆")
+        if not words.startswith("/challenge") or user_id(name) == self._us or self._settings.ladder:
+            return
+        wanted = words.removeprefix("/challenge").strip().split("|")[0]
+        self._challengers = [other for other in self._challengers if other != name]
+        if wanted == self._format:
+            self._challengers.append(name)
+        elif wanted:
+            self._tell(f"{name} asks for {wanted}; we play {self._format}")
+            self._session.say("", f"/reject {name}")
 
-class _Seat:
-    """The player in all rooms that it plays in; a room is a match with a serial of its own."""
+    # what we do
 
-    def __init__(self, viewer: Viewer, player: Player, rng: np.random.Generator) -> None:
-        self._viewer, self._player, self._rng = viewer, player, rng
-        self._serials: dict[str, int] = {}
-        self._shown: dict[int, tuple[list[str], dict[str, Any]]] = {}  # serial → all lines so far, what is asked now
-        self._count = 0
-        if isinstance(player, Attending):
-            player.attend(self)
+    def _act(self, stop: Stop) -> None:
+        now = time.monotonic()
+        if self._logins != self._session.logins:
+            self._arrive()
+        for room in list(self._rooms.values()):
+            if room.sheets_asked is not None and not room.sheets_answered:
+                room.sheets_answered = True
+                is_open = self._settings.config.sheets != "closed"
+                room.sheets_known = room.sheets_known or not is_open
+                self._session.say(room.name, "/acceptopenteamsheets" if is_open else "/rejectopenteamsheets")
+            if room.waits_for_us(now):
+                self._decide(room)
+            if self._is_over(room, now):
+                self._finish(room, now)
+        for series in [found for found in self._series.values() if found.result]:
+            if not any(room.name in series.games for room in self._rooms.values()):
+                self._finish_series(series)
+        if not stop.asked:
+            self._look_for_battles(now)
 
-    def decide(self, news: dict[str, Any]) -> str:
-        """The choice, as the server reads it."""
-        room = news["room"]
-        if room not in self._serials:
-            self._serials[room], self._count = self._count, self._count + 1
-            self._player.begin(np.array([self._serials[room]], np.int64))
-        serial = np.array([self._serials[room]], np.int64)
-        lines = self._shown.get(self._serials[room], ([], {}))[0] + news["lines"]
-        self._shown[self._serials[room]] = lines, news["request"]
-        seat, obs, mask = self._viewer.look(room, news["lines"], news["request"])
-        key = self._rng.integers(0, 1 << 63, 1, np.int64).astype(np.uint64)
-        picks = self._player.decide(serial, np.array([seat], np.int32), obs[None], mask[None], key)
-        return self._viewer.spell(room, [int(pick) for pick in picks[0]])
+    def _arrive(self) -> None:
+        """Logged in, perhaps again: rooms that we were in tell everything anew."""
+        if not self._logins:
+            what = "looks for battles" if self._settings.ladder else "waits for challenges"
+            self._tell(f"{self._settings.user} {what} in {self._format} at {self._settings.server}")
+        self._logins, self._searched = self._session.logins, None
+        for name in [*self._rooms, *self._series]:
+            self._session.say("", f"/join {name}")
 
-    def briefing(self, serial: int, seat: int, start: int) -> Briefing:
-        """What the server has shown in that room."""
-        lines, request = self._shown[serial]
-        return Briefing(self._viewer.format, lines[start:], request, len(lines))
+    def _look_for_battles(self, now: float) -> None:
+        wanted = self._settings.battles
+        if self._series or (wanted and self._begun >= wanted):
+            return
+        if self._settings.ladder:
+            if not self._rooms and (self._searched is None or now - self._searched > SEARCH_AGAIN_S):
+                self._bring_team()
+                self._session.say("", f"/search {self._format}")
+                self._searched = now
+        elif self._challengers and len(self._rooms) < self._settings.concurrent:
+            self._bring_team()
+            self._session.say("", f"/accept {self._challengers.pop(0)}")
 
-    def leave(self, room: str) -> None:
-        """The battle is over."""
-        if room in self._serials:
-            serial = self._serials.pop(room)
-            self._player.end(np.array([serial], np.int64))
-            self._shown.pop(serial, None)
-            self._viewer.forget(room)
+    def _bring_team(self) -> None:
+        self._team = str(self._rng.choice(list(self._teams)))
+        self._session.say("", f"/utm {self._teams[self._team]}")
 
+    def _decide(self, room: BattleRoom) -> None:
+        assert room.request is not None
+        began = time.monotonic()
+        if room.must_default:
+            choice = "default"
+        else:
+            limit_s = None if room.turn_s is None else TURN_SHARE * room.turn_s
+            news = {"room": room.name, "lines": room.take_lines(), "request": room.request, "limit_s": limit_s}
+            choice = self._seat.decide(news)
+        room.is_answered, room.must_default = True, False
+        room.decisions, self._report.decisions = room.decisions + 1, self._report.decisions + 1
+        room.longest_s = max(room.longest_s, time.monotonic() - began)
+        number = room.request.get("rqid")
+        self._session.say(room.name, f"/choose {choice}" + (f"|{number}" if number is not None else ""))
 
-class _BotSeat:
-    """A bot of the game in all rooms; it remembers nothing."""
+    # how it ends
 
-    def __init__(self, viewer: Viewer, bot: str, rng: np.random.Generator) -> None:
-        self._viewer, self._bot, self._rng = viewer, bot, rng
+    def _series_of(self, room: BattleRoom) -> Series | None:
+        return next((series for series in self._series.values() if room.name in series.games), None)
 
-    def decide(self, news: dict[str, Any]) -> str:
-        """The choice, as the server reads it."""
-        seed = int(self._rng.integers(0, 1 << 63))
-        picks = self._viewer.advise(news["room"], news["lines"], news["request"], self._bot, seed)
-        return self._viewer.spell(news["room"], picks)
+    def _is_over(self, room: BattleRoom, now: float) -> bool:
+        """A series is rated in the room of its last battle, after the series has ended."""
+        series = self._series_of(room)
+        if series is not None and room.result and not series.result:
+            return series.games[-1] != room.name
+        return room.is_over(now)
 
-    def leave(self, room: str) -> None:
-        """The battle is over."""
-        self._viewer.forget(room)
+    def _finish(self, room: BattleRoom, now: float) -> None:
+        del self._rooms[room.name]
+        team = self._played.pop(room.name)
+        self._done.add(room.name)
+        series = self._series_of(room)
+        self._report.count(room)
+        self._seat.leave(room.name)
+        self._session.say(room.name, "/leave")
+        keep(self._settings.results, result_of(room, team, self._format, series.name if series else "", now))
+        rating = f", rating {room.ratings[self._us][1]}" if self._us in room.ratings else ""
+        why = f" ({room.ended_by})" if room.ended_by else ""
+        self._tell(f"{room.name}: {room.result}{why}{rating}; {self._report.won} won of {self._report.played}")
 
+    def _finish_series(self, series: Series) -> None:
+        del self._series[series.name]
+        self._done.add(series.name)
+        self._report.series[series.result] += 1
+        self._session.say(series.name, "/leave")
+        self._tell(f"{series.name}: series {series.result} after {len(series.games)} battles")
 
-def _count(report: LiveReport, won: bool | None) -> str:
-    """Add a result and give its word."""
-    report.won += won is True
-    report.lost += won is False
-    report.tied += won is None
-    return "tied" if won is None else "won" if won else "lost"
+    def _give_up(self) -> None:
+        """Forfeit what is running and wait a moment for the server to say so."""
+        self._session.say("", "/cancelsearch")
+        for name in [*self._rooms, *self._series]:
+            self._session.say(name, "/forfeit")
+        until = time.monotonic() + FAREWELL_S
+        while self._rooms and time.monotonic() < until and self._session.is_in:
+            message = self._session.next(BUSY_S)
+            if message is not None:
+                self._hear(message)
+            for room in [room for room in self._rooms.values() if room.result]:
+                self._finish(room, time.monotonic())

@@ -62,6 +62,10 @@ class SearchPlayer:
             raise UserError(f"a search cannot play at {type(inner).__name__}", "it needs a game that briefs its seats")
         self._game = inner
 
+    def allow(self, seconds: float | None) -> None:
+        """The clock of whoever hosts the battle."""
+        self._thinker.limit_ms = None if seconds is None else max(1, int(1000 * seconds))
+
     def begin(self, serials: SerialArray) -> None:
         """Forget whatever was known under these numbers."""
         self.end(serials)
@@ -107,6 +111,10 @@ class SearchPlayer:
         self.thought += 1
         self.declined += bool(thought.declined)
         return thought if thought.simulations else None
+
+    def cpu_s(self) -> float:
+        """CPU seconds that its process has used since it started, where the system tells."""
+        return self._thinker.process.cpu_s()
 
     def close(self) -> None:
         """End the process that it simulates in."""

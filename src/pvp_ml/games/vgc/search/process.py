@@ -59,6 +59,10 @@ class SearchProcess:
         """Of the running process; 0 when there is none."""
         return self._workers[0].pid if self._workers else 0
 
+    def cpu_s(self) -> float:
+        """CPU seconds of the running process; 0 when there is none."""
+        return self._workers[0].cpu_s() if self._workers else 0.0
+
     def ask(self, kind: Ask, message: dict[str, Any], timeout_s: float) -> Answer:
         """Its answer; raises SearchLostError when it gives none in time or reports an error."""
         if not self._workers:

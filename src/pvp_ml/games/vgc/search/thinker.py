@@ -64,6 +64,7 @@ class Thinker:
         self.process = SearchProcess(installation, actor.interface.obs_size)
         self._read: dict[str, int] = {}  # room → lines that the process has heard
         self._life = 0
+        self.limit_ms: int | None = None  # somebody else's clock
 
     def think(self, source: Source, seed: int, usage: dict[str, Any] | None = None) -> Thought:
         """The decision that the source asks for now. The same knowledge, seed and settings give the same thought."""
@@ -119,8 +120,8 @@ class Thinker:
         k, widest = len(own.actions), max(len(foe.actions) for foe in foes)
         order = list(cells(k, [len(foe.actions) for foe in foes], settings))
         message = self._order(room, own, foes, order, seed)
-        timeout = SIMULATE_S + settings.ms / 1000.0
-        answer = self.process.ask(Ask.SIMULATE, message | {"ms": settings.ms}, timeout)
+        ms = min([given for given in (settings.ms, self.limit_ms) if given], default=0)
+        answer = self.process.ask(Ask.SIMULATE, message | {"ms": ms}, SIMULATE_S + ms / 1000.0)
         worth = self._leaves(answer)
         total, count = np.zeros((2, len(foes), k, widest))
         for (world, i, j, _), value, valid in zip(order, worth, answer.facts["valid"], strict=False):
