@@ -1,6 +1,6 @@
 """What each ingredient of the generalist gives: arms that differ in one thing, the same steps, several seeds.
 
-    pvp-ml bc record vgc --bot heuristics --matches 1000 --out teacher.zip --env.sheets mixed --env.teams '["train.txt"]'
+    pvp-ml bc record vgc --bot heuristics --matches 1000 --out teacher.zip --env.teams '["train.txt"]'
     python benchmarks/vgc_ablations.py ROWS.jsonl teacher.zip train.txt held-out.txt [steps] [seeds] [arm …]
 
 Every arm clones the teacher with its own network (but `scratch`), trains with `train.txt` and plays 500 battles against
