@@ -14,9 +14,9 @@ export OMP_NUM_THREADS ?= 1
 demo: install
 	@$(BIN)/pvp-ml demo
 
-# Three processes suit two cores: a quarter of the tests' time is waiting.
+# Four processes suit two cores: a third of the tests' time is waiting.
 test: install-dev
-	@$(BIN)/python -m pytest -q -n 3 --dist worksteal -m "not nightly"
+	@$(BIN)/python -m pytest -q -n 4 --dist worksteal -m "not nightly"
 
 check: install-dev
 	@$(BIN)/ruff format --check -q . || { echo "fix with: .venv/bin/ruff format ."; exit 1; }

@@ -28,9 +28,9 @@ def test_the_first_output_erases_the_line(quick):
     line = WaitingLine("pvp-ml train", err, (out, err))
     line.start()
     until = time.monotonic() + 5
-    while "loading" not in err.getvalue() and time.monotonic() < until:
+    while "working" not in err.getvalue() and time.monotonic() < until:
         time.sleep(0.01)
-    assert err.getvalue().startswith(f"{ERASE}pvp-ml train: loading ")
+    assert err.getvalue().startswith(f"{ERASE}pvp-ml train: working … 0 s")
     print("result", file=out)
     shown = err.getvalue()
     assert shown.endswith(ERASE)
@@ -60,12 +60,23 @@ with waiting_line("pvp-ml eval"):
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs pseudo-terminals")
-def test_on_a_terminal_it_appears_and_elsewhere_it_does_not():
+def test_on_a_terminal_it_is_erased_and_in_a_log_it_is_one_line():
     ours, theirs = pty.openpty()
     subprocess.run([sys.executable, "-c", SLOW], stdout=theirs, stderr=theirs, timeout=60, check=True)
     shown = os.read(ours, 65536).decode()
     os.close(ours)
     os.close(theirs)
-    assert "pvp-ml eval: loading" in shown and shown.rstrip().endswith("done")
+    assert "pvp-ml eval: working … " in shown and shown.rstrip().endswith(f"{ERASE}done")
     piped = subprocess.run([sys.executable, "-c", SLOW], capture_output=True, text=True, timeout=60, check=True)
-    assert (piped.stdout, piped.stderr) == ("done\n", "")
+    assert (piped.stdout, piped.stderr) == ("done\n", "pvp-ml eval: working …\n")
+
+
+def test_it_names_the_library_that_our_code_asked_for(tmp_path, monkeypatch):
+    """Seen from the middle of an import: `outer` is what was asked for, `inner` is what that needs."""
+    (tmp_path / "outer_library.py").write_text("import inner_library as inner\n")
+    (tmp_path / "inner_library.py").write_text("from pvp_ml.cli import waiting\nSEEN = waiting.what_is_loading()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import outer_library
+
+    assert outer_library.inner.SEEN == "loading outer_library"
+    assert waiting.what_is_loading() == "working"

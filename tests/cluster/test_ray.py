@@ -177,6 +177,7 @@ def metrics(folder):
     return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
 
 
+@pytest.mark.nightly
 def test_a_killed_driver_goes_on_where_it_was(cluster, tmp_path):
     command = [sys.executable, "-m", "pvp_ml.train", *FLAGS, "--distributed", "--ray-address", cluster.address,
                "--run.directory", str(tmp_path), "--run.name", "r", "--run.checkpoint-every", "360",

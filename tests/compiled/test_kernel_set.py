@@ -2,6 +2,7 @@
 
 import gc
 import importlib.util
+import io
 import subprocess
 import sys
 import threading
@@ -9,6 +10,7 @@ import time
 
 import pytest
 
+from pvp_ml.compiled import progress
 from pvp_ml.compiled.kernel_set import KernelSet
 
 KERNEL = """
@@ -101,6 +103,36 @@ def test_only_one_of_two_compiles_and_the_other_waits(kernels, capsys):
     assert played == ["first"] and gc.isenabled()
     kernels.compile_once(lambda: played.append("later"), "it")
     assert played == ["first"]
+
+
+class Terminal(io.StringIO):
+    """Somebody is looking."""
+
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_gets_a_bar_and_a_log_one_line(kernels, monkeypatch):
+    monkeypatch.setattr(progress, "REFRESH_S", 0.01)
+    twice, thrice = kernels.kernel(lambda x: 2 * x), kernels.kernel(lambda x: 3 * x)
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+
+    def play():
+        twice(1)
+        until = time.monotonic() + 60
+        while "1 of 2 functions" not in shown.getvalue() and time.monotonic() < until:
+            time.sleep(0.01)
+        thrice(1)
+
+    kernels.compile_once(play, "it")
+    assert "pvp-ml: compiling it (only once, about a minute) …\n" in shown.getvalue()
+    assert f"{'█' * 15}{'░' * 15} 1 of 2 functions" in shown.getvalue()
+    assert shown.getvalue().endswith(progress.ERASE)
+    (kernels.folder / "complete").unlink()
+    monkeypatch.setattr(sys, "stderr", log := io.StringIO())
+    kernels.compile_once(lambda: time.sleep(0.05), "it")
+    assert log.getvalue() == "pvp-ml: compiling it (only once, about a minute) …\n"
 
 
 def test_a_compile_that_broke_off_is_made_up_for(kernels):

@@ -32,7 +32,7 @@ from pvp_ml.model import bundle as bundles
 from pvp_ml.model.archive import read_directory, read_entry, write_archive
 from pvp_ml.model.recording import Recording, read_recording, write_recording
 from pvp_ml.run.config.schema import load_config
-from pvp_ml.run.store import run_store as store
+from pvp_ml.run.store import manifest
 from pvp_ml.selfplay.league import Entry, League
 
 ROOT = Path(__file__).parent.parent.parent
@@ -161,11 +161,11 @@ def try_manifest(data: bytes) -> None:
     folder.mkdir(exist_ok=True)
     (folder / "progress.json").write_bytes(b"{}")
     try:
-        sealed = store._seal(json.loads(data))
+        sealed = manifest.seal(json.loads(data))
     except (ValueError, RecursionError):
         sealed = data
-    (folder / store.MANIFEST).write_bytes(sealed)
-    store.load(folder)
+    (folder / manifest.MANIFEST).write_bytes(sealed)
+    manifest.load(folder)
 
 
 def league_seed() -> bytes:
@@ -253,7 +253,7 @@ TARGETS = {
     "replay": Target(lambda: [replay_seed()], try_replay),
     "preset": Target(preset_seeds, try_preset),
     "manifest": Target(
-        lambda: [json.dumps(json.loads(store._manifest(5, {"progress.json": b"{}"}, ""))["manifest"]).encode()],
+        lambda: [json.dumps(json.loads(manifest.make_manifest(5, {"progress.json": b"{}"}, ""))["manifest"]).encode()],
         try_manifest,
     ),
     "league": Target(lambda: [league_seed()], try_league),

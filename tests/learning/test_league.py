@@ -99,6 +99,9 @@ def test_rock_paper_scissors_runs_in_circles_or_settles(cure, settles, tmp_path,
 # --- a planted weakness -----------------------------------------------------------------------------------------------
 
 
+PLANTED_STEPS = "1_500_000"
+
+
 def planted(path, column):
     """The same policy, which never plays that column while another is open."""
     bundle = read_bundle(path)
@@ -112,9 +115,9 @@ def planted(path, column):
 
 def test_a_planted_weakness_is_found_and_closed(tmp_path, learning_seed, margin):
     seed = ["--run.seed", str(learning_seed)]
-    first = trained(tmp_path, "toys/connect4", "--run.total-steps", "4_000_000", *seed, name="main")
+    first = trained(tmp_path, "toys/connect4", "--run.total-steps", PLANTED_STEPS, *seed, name="main")
     weak = planted(first, column=3)
-    hunt = ["--self-play.opponents", f'{{target: {{models: ["{weak}"]}}}}', "--run.total-steps", "4_000_000", *seed]
+    hunt = ["--self-play.opponents", f'{{target: {{models: ["{weak}"]}}}}', "--run.total-steps", PLANTED_STEPS, *seed]
     exploiter = trained(tmp_path, "toys/connect4", *hunt, name="exploiter", start=Start(warm_start=str(first)))
     margin("exploiter against the weak one", score("connect4", exploiter, weak, 1000), at_least=0.80)
     answer = ["--self-play.opponents", f'{{self: 0.5, target: {{share: 0.5, models: ["{exploiter}"]}}}}']
@@ -123,7 +126,7 @@ def test_a_planted_weakness_is_found_and_closed(tmp_path, learning_seed, margin)
         "toys/connect4",
         *answer,
         "--run.total-steps",
-        "4_000_000",
+        PLANTED_STEPS,
         *seed,
         name="answer",
         start=Start(warm_start=str(weak)),
@@ -135,9 +138,10 @@ def test_a_planted_weakness_is_found_and_closed(tmp_path, learning_seed, margin)
 
 
 def test_the_newest_policy_has_not_forgotten_its_past(tmp_path, learning_seed, margin):
-    """20 minutes of one core are 10 of two."""
-    seconds = ["--run.total-steps", "0", "--run.max-seconds", "1200", "--run.seed", str(learning_seed)]
-    newest = trained(tmp_path, "nh/prioritized-past-self-play", *seconds)
+    """About a minute and a half of one core; the league keeps eight past members."""
+    past = ["--self-play.opponents", "{self: 0.5, past: 0.5}", "--self-play.snapshot-every", "250_000"]
+    past += ["--run.total-steps", "2_000_000", "--run.seed", str(learning_seed)]
+    newest = trained(tmp_path, "nh/quick", *past)
     members = sorted((tmp_path / "run" / "league").glob("*.zip"))
     scores = [score("nh", newest, member, 400) for member in members]
     print(f"newest against {len(scores)} past members: mean {np.mean(scores):.3f}, lowest {min(scores):.3f}")

@@ -11,9 +11,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-
-from cyclopts import App
-from cyclopts.exceptions import CycloptsError
+from typing import TYPE_CHECKING
 
 from pvp_ml import __version__
 from pvp_ml.cli.examples import EXAMPLES
@@ -21,64 +19,84 @@ from pvp_ml.cli.waiting import waiting_line
 from pvp_ml.errors import UserError, visible
 from pvp_ml.run.threads import limit_threads
 
+if TYPE_CHECKING:
+    from cyclopts import App
+
 MISTAKE, INTERRUPTED = 2, 130
 QUICK = frozenset({"jobs"})
 """Commands that need no waiting line; `jobs remove` asks a question."""
 
-COMMANDS = {
-    "train": (
-        "pvp_ml.cli.train:train",
-        "Train an agent, or resume a run. Every setting is a flag: `pvp-ml config options`.",
-    ),
-    "eval": ("pvp_ml.cli.evaluate:evaluate", "Play matches and report win rates with intervals."),
-    "demo": ("pvp_ml.cli.demo:demo", "Train for two minutes, then see how good the agent is. Start here."),
-    "jobs": ("pvp_ml.cli.runs.jobs:app", "List, follow and stop runs."),
-    "tensorboard": ("pvp_ml.cli.runs.tensorboard:tensorboard", "Show the curves of all runs in the browser."),
-    "watch": ("pvp_ml.cli.watch:watch", "Play one match and narrate it step by step."),
-    "replay": ("pvp_ml.cli.watch:app", "Replay saved matches."),
-    "league": ("pvp_ml.cli.runs.league:app", "Show a run's league; rate models against each other."),
-    "exploit": ("pvp_ml.cli.exploit:exploit", "Train an opponent to beat a model: how exploitable is it?"),
-    "compare": (
-        "pvp_ml.cli.runs.compare:compare",
-        "Compare the learning curves of runs and seeds: a table and a picture.",
-    ),
-    "sweep": ("pvp_ml.cli.sweep:sweep", "Search for good settings with many short runs."),
-    "play": ("pvp_ml.cli.play.command:play", "Play a game yourself."),
-    "advise": (
-        "pvp_ml.cli.advise:advise",
-        "Get advice on a position: the best choices, the chance to win, what comes next.",
-    ),
-    "ui": ("pvp_ml.cli.ui:ui", "Open the site: play, watch, follow runs, browse models."),
-    "game": ("pvp_ml.cli.game:app", "List, show and check games."),
-    "team": ("pvp_ml.cli.team:app", "Check, show, split and generate Pokémon teams."),
-    "model": ("pvp_ml.cli.model.command:app", "List, inspect, verify, import and export models."),
-    "bc": ("pvp_ml.cli.bc:app", "Record decisions and train a policy to imitate them."),
-    "serve": ("pvp_ml.cli.serve:serve", "Serve models to other programs over TCP, HTTP and WebSocket."),
-    "sim-server": ("pvp_ml.cli.sim_server:sim_server", "Serve OSRS fights to trainers that speak the old protocol."),
-    "obs": ("pvp_ml.cli.obs:app", "Check the observations that your bot sends."),
-    "config": ("pvp_ml.cli.config:app", "Show and compare configurations, list presets and flags."),
-    "bench": ("pvp_ml.cli.bench.command:app", "Measure speed: the simulator, the training loop, a server."),
-    "doctor": ("pvp_ml.cli.doctor:doctor", "Check this machine and suggest fixes."),
+GROUPS = {
+    "Start": {
+        "demo": ("demo:demo", "Train for two minutes, then see how good the agent is. Start here."),
+        "ui": ("ui:ui", "Open the site: play, watch, follow runs, browse models."),
+        "play": ("play.command:play", "Play a game yourself."),
+        "watch": ("watch:watch", "Play one match and narrate it step by step."),
+        "doctor": ("doctor:doctor", "Check this machine and suggest fixes."),
+    },
+    "Train": {
+        "train": ("train:train", "Train an agent, or resume a run. Every setting is a flag: `pvp-ml config options`."),
+        "jobs": ("runs.jobs:app", "List, follow and stop runs."),
+        "tensorboard": ("runs.tensorboard:tensorboard", "Show the curves of all runs in the browser."),
+        "config": ("config:app", "Show and compare configurations, list presets and flags."),
+        "sweep": ("sweep:sweep", "Search for good settings with many short runs."),
+        "bc": ("bc:app", "Record decisions and train a policy to imitate them."),
+    },
+    "Measure": {
+        "eval": ("evaluate:evaluate", "Play matches and report win rates with intervals."),
+        "compare": ("runs.compare:compare", "Compare the learning curves of runs and seeds: a table and a picture."),
+        "league": ("runs.league:app", "Show a run's league; rate models against each other."),
+        "exploit": ("exploit:exploit", "Train an opponent to beat a model: how exploitable is it?"),
+        "replay": ("watch:app", "Replay saved matches."),
+        "bench": ("bench.command:app", "Measure speed: the simulator, the training loop, a server."),
+    },
+    "Models, games and bots": {
+        "model": ("model.command:app", "List, inspect, verify, import and export models."),
+        "game": ("game:app", "List, show and check games."),
+        "team": ("team:app", "Check, show, split and generate Pokémon teams."),
+        "advise": ("advise:advise", "Get advice on a position: the best choices, the chance to win, what comes next."),
+        "serve": ("serve:serve", "Serve models to other programs over TCP, HTTP and WebSocket."),
+        "sim-server": ("sim_server:sim_server", "Serve OSRS fights to trainers that speak the old protocol."),
+        "obs": ("obs:app", "Check the observations that your bot sends."),
+    },
 }
+"""Command → (module and function under `pvp_ml.cli`, one line of help), in the order and groups of the help text."""
+
+COMMANDS = {name: place for commands in GROUPS.values() for name, place in commands.items()}
 
 
 def build(command: str = "") -> App:
     """The commands, none of them imported yet; the help text ends with examples for `command`."""
+    from cyclopts import App, Group, Parameter
+
     app = App(
         name="pvp-ml",
         help="Train, evaluate and serve agents for player-versus-player games.",
         version=__version__,
         help_format="plaintext",  # Markdown would cost a fifth of the time that help takes
         help_epilogue=EXAMPLES.get(command, "Start here: pvp-ml demo"),
+        default_parameter=Parameter(negative_iterable=(), show_default=_shown_default),
     )
+    for rank, (title, commands) in enumerate(GROUPS.items()):
+        group = Group(title, sort_key=rank)
+        for order, (name, (place, text)) in enumerate(commands.items()):
+            app.command(f"pvp_ml.cli.{place}", name=name, help=text, group=group, sort_key=order)
     app.register_install_completion_command(help="Install shell completion (bash, zsh, fish, PowerShell).")
-    for name, (place, text) in COMMANDS.items():
-        app.command(place, name=name, help=text)
+    options = Group("Options", sort_key=len(GROUPS))
+    for flag in ("--help", "--version", "--install-completion"):
+        app[flag].group = (options,)
     return app
+
+
+def _shown_default(value: object) -> str | None:
+    """Nothing for a switch that is off and a word that is not given: the description says what happens then."""
+    return None if value is None or value is False or value == "" else str(value)
 
 
 def run(words: Sequence[str]) -> int:
     """Run one command line; returns the exit code."""
+    from cyclopts.exceptions import CycloptsError  # half a second without bytecode; the waiting line is up by now
+
     limit_threads()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     for handler in logging.getLogger().handlers:
@@ -87,14 +105,9 @@ def run(words: Sequence[str]) -> int:
     logging.getLogger("pvp_ml").setLevel(_log_level())
     try:
         _check_command(words)
-        with (
-            contextlib.nullcontext()
-            if set(words[:1]) & QUICK
-            else waiting_line(f"pvp-ml {' '.join(words[:1])}".strip())
-        ):
-            result = build(next(iter(words), ""))(
-                list(words), print_error=False, exit_on_error=False, result_action="return_value"
-            )
+        result = build(next(iter(words), ""))(
+            list(words), print_error=False, exit_on_error=False, result_action="return_value"
+        )
         sys.stdout.flush()
     except UserError as error:
         return _complain(str(error))
@@ -134,14 +147,23 @@ def _complain(line: str) -> int:
     return MISTAKE
 
 
+def enter(words: Sequence[str]) -> None:
+    """Run one command line as a program: people who wait see what is being loaded."""
+    is_quick = set(words[:1]) & QUICK
+    name = f"pvp-ml {' '.join(words[:1])}".strip()
+    with contextlib.nullcontext() if is_quick else waiting_line(name):
+        code = run(words)
+    sys.exit(code)
+
+
 def main() -> None:
     """`pvp-ml …`."""
-    sys.exit(run(sys.argv[1:]))
+    enter(sys.argv[1:])
 
 
 def train_script() -> None:
     """`train …`: the same as `pvp-ml train …`."""
-    sys.exit(run(["train", *sys.argv[1:]]))
+    enter(["train", *sys.argv[1:]])
 
 
 def train_job_script() -> None:
@@ -149,16 +171,16 @@ def train_job_script() -> None:
     words = sys.argv[1:]
     if not {"--no-tensorboard", "--help", "-h"} & set(words):
         run(["tensorboard"])  # training works without it
-    sys.exit(run(["train", *words]))
+    enter(["train", *words])
 
 
 def eval_script() -> None:
     """`eval …`: the same as `pvp-ml eval …`; in most shells `eval` is a builtin, so use the long form."""
-    sys.exit(run(["eval", *sys.argv[1:]]))
+    enter(["eval", *sys.argv[1:]])
 
 
 def serve_script() -> None:
     """`serve-api …`: the same as `pvp-ml serve --protocol old …`."""
     words = sys.argv[1:]
     is_chosen = any(word.split("=")[0] == "--protocol" for word in words)
-    sys.exit(run(["serve", *([] if is_chosen else ["--protocol", "old"]), *words]))
+    enter(["serve", *([] if is_chosen else ["--protocol", "old"]), *words])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -56,11 +57,12 @@ def sweep(
     else:
         _tell(config, folder, trials)
     if png:
-        from pvp_ml.cli.runs.plots import pareto
+        from pvp_ml.cli.runs.plots import Dot, pareto
 
-        points = [(t.name, point.seconds, point.score) for t in trials for point in t.curve]
+        dots = [Dot(t.name, point.seconds, point.score, t.is_reference) for t in trials for point in t.curve]
         label = "win rate (ties count half)" if config.goal == "eval/win_rate" else config.goal
-        pareto(Path(png), points, f"{name}: every measurement of every trial, and the Pareto front", label)
+        pareto(Path(png), dots, f"{name}: strength against training time, {len(trials)} trials", label)
+        print(f"chart: {png}", file=sys.stderr)
 
 
 def _keep(file: Path, folder: Path) -> SweepConfig:

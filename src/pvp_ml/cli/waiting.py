@@ -1,4 +1,7 @@
-"""A line for people who wait: on a terminal, what is being loaded until the command prints something itself."""
+"""A line for people who wait: what is being loaded, until the command prints something itself.
+
+On a terminal the line counts the seconds and disappears. In a pipe or a log it is printed once, to stderr.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any, TextIO
 
 DELAY_S = 0.25
-"""Silence after which the line appears; commands that answer sooner never show it."""
+"""Silence after which the line appears on a terminal; commands that answer sooner never show it."""
+LOG_DELAY_S = 0.6
+"""The same for logs, where the line stays."""
 REFRESH_S = 0.25
 ERASE = "\r\x1b[2K"
 
@@ -18,11 +24,12 @@ ERASE = "\r\x1b[2K"
 class WaitingLine:
     """Writes `NAME: loading torch … 3 s` to `terminal`, and erases it at the first write to any of `streams`."""
 
-    def __init__(self, name: str, terminal: TextIO, streams: tuple[TextIO, ...]) -> None:
+    def __init__(self, name: str, terminal: TextIO, streams: tuple[TextIO, ...], once: bool = False) -> None:
         self._name = name
         self._terminal = terminal
         self._write = terminal.write
         self._streams = list(dict.fromkeys(streams))
+        self._once = once
         self._lock = threading.RLock()
         self._over = threading.Event()
         self._is_shown = False
@@ -42,7 +49,7 @@ class WaitingLine:
             self._over.set()
             for stream in self._streams:
                 del stream.write  # the method of the class is back
-            if self._is_shown:
+            if self._is_shown and not self._once:
                 self._write(ERASE)
                 self._terminal.flush()
 
@@ -56,30 +63,46 @@ class WaitingLine:
 
     def _show(self) -> None:
         begin = time.monotonic()
-        self._over.wait(DELAY_S)
+        self._over.wait(LOG_DELAY_S if self._once else DELAY_S)
         while not self._over.is_set():
             with self._lock:
                 if not self._over.is_set():
-                    self._write(f"{ERASE}{self._name}: {_what()} … {time.monotonic() - begin:.0f} s")
+                    what = f"{self._name}: {what_is_loading()} …"
+                    seconds = time.monotonic() - begin
+                    self._write(f"{what}\n" if self._once else f"{ERASE}{what} {seconds:.0f} s")
                     self._terminal.flush()
                     self._is_shown = True
+            if self._once:
+                return
             self._over.wait(REFRESH_S)
 
 
-def _what() -> str:
-    """The library that is being imported, as far as one can see from outside."""
-    newest = next(reversed(list(sys.modules)), "").partition(".")[0]
-    return f"loading {newest}" if newest and not newest.startswith("_") else "loading"
+def what_is_loading() -> str:
+    """`loading torch` while the main thread imports a library, `loading` for our own modules, else `working`."""
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)
+    names = list(_imports(frame))
+    libraries = [name for name in names if name != "pvp_ml" and name not in sys.stdlib_module_names]
+    if libraries:
+        return f"loading {libraries[-1]}"  # the one that our code asked for, not what it needs in turn
+    return "loading" if names else "working"
+
+
+def _imports(frame: FrameType | None) -> Iterator[str]:
+    """The packages that are being imported in this stack, innermost first."""
+    while frame is not None:
+        if frame.f_code.co_name == "_find_and_load" and "importlib" in frame.f_code.co_filename:
+            yield str(frame.f_locals.get("name", "")).partition(".")[0]
+        frame = frame.f_back
 
 
 @contextlib.contextmanager
 def waiting_line(name: str) -> Iterator[None]:
-    """Show the line while the block is silent, if people are looking."""
+    """Show the line while the block is silent: on a terminal if stderr is one, else once as a line of the log."""
     out, err = sys.stdout, sys.stderr
-    if not (_is_terminal(out) and _is_terminal(err)):
+    if not all(hasattr(stream, "__dict__") for stream in (out, err)):
         yield
         return
-    line = WaitingLine(name, err, (out, err))
+    line = WaitingLine(name, err, (out, err), once=not _is_terminal(err))
     line.start()
     try:
         yield
@@ -88,4 +111,4 @@ def waiting_line(name: str) -> Iterator[None]:
 
 
 def _is_terminal(stream: Any) -> bool:
-    return hasattr(stream, "__dict__") and stream.isatty()
+    return bool(stream.isatty())

@@ -25,6 +25,7 @@ import numba
 from filelock import FileLock, Timeout
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
+from pvp_ml.compiled.progress import compiling
 from pvp_ml.data_files import PACKAGE, cache_folder
 
 
@@ -34,6 +35,7 @@ class KernelSet:
     def __init__(self, name: str, sources: Callable[[], Iterable[Path]]) -> None:
         self.name = name
         self._sources = sources
+        self._kernels: list[Any] = []
 
     @cached_property
     def key(self) -> str:
@@ -60,6 +62,7 @@ class KernelSet:
         made = numba.njit(nogil=True, error_model="numpy", **options)(function)
         if not numba.config.DISABLE_JIT:
             made._cache = self._cache(function)
+            self._kernels.append(made)
         return made
 
     def _cache(self, function: Callable[..., Any]) -> FunctionCache:
@@ -109,12 +112,15 @@ class KernelSet:
             lock.acquire()
         try:
             if not complete.exists():
-                print(f"pvp-ml: compiling {what} (only once, about a minute) …", file=sys.stderr, flush=True)
-                with _without_collector():
+                with compiling(what, self._compiled, len(self._kernels)), _without_collector():
                     play()
                 complete.touch()
         finally:
             lock.release()
+
+    def _compiled(self) -> int:
+        """Kernels that have been compiled or loaded."""
+        return sum(bool(kernel.signatures) for kernel in self._kernels)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from pvp_ml.errors import UserError
 from pvp_ml.match import BoolArray, FloatArray, IntArray
 from pvp_ml.model.decision import Decision
-from pvp_ml.model.kernels import add_bias_relu, normalise
+from pvp_ml.model.kernels import add_bias_relu, normalise, pool
 from pvp_ml.model.network_config import (
     BlockLayout,
     NetworkConfig,
@@ -247,12 +247,14 @@ class Actor:
         place = 0
         for f in range(frames.shape[1]):
             for layout in self._layouts:
-                encoded[:, place : place + layout.width] = self._encode(frames[:, f], layout)
+                self._encode(frames[:, f], layout, encoded, place)
                 place += layout.width
         return encoded
 
-    def _encode(self, x: FloatArray, layout: BlockLayout) -> FloatArray:
-        """[B,width]: a block with its ids embedded and, where it repeats, encoded by layers that repetitions share."""
+    def _encode(self, x: FloatArray, layout: BlockLayout, out: FloatArray, start: int) -> None:
+        """A block with its ids embedded and, where it repeats, encoded by layers that repetitions share, from `start`
+        on into out [B,…].
+        """
         block, rows = layout.block, len(x) * layout.block.count
         items = x[:, layout.start : layout.start + block.width].reshape(len(x), block.count, len(block.features))
         joined = self._buffer(f"items/{block.name}", rows, layout.item_width)
@@ -263,13 +265,12 @@ class Actor:
             found = self._tensors[name][items[:, :, columns(features)].astype(np.intp)]
             shaped[:, :, place : place + width] = found.reshape(len(x), block.count, width)
             place += width
-        if not self.network.encoder or block.count == 1:
-            return joined.reshape(len(x), -1)
-        joined = self._run(encoder_name(block), self._encoders[block.name], joined)
-        if self.network.pooling == "mean_max":
-            shaped = joined.reshape(len(x), block.count, -1)
-            return np.concatenate([shaped.mean(axis=1), shaped.max(axis=1)], axis=1)
-        return joined.reshape(len(x), -1)
+        if self.network.encoder and block.count > 1:
+            joined = self._run(encoder_name(block), self._encoders[block.name], joined)
+            if self.network.pooling == "mean_max":
+                pool(joined.reshape(len(x), block.count, -1), out, start)
+                return
+        out[:, start : start + layout.width] = joined.reshape(len(x), -1)
 
     def _point(self, pointer: Pointer, x: FloatArray, features: FloatArray, logits: FloatArray) -> None:
         """Add to a head's logits what the rows say that its choices are about."""

@@ -39,3 +39,18 @@ def add_bias_relu(y, bias):
         for j in range(y.shape[1]):
             x = y[i, j] + bias[j]
             y[i, j] = np.float32(0.0) if x < 0.0 else x
+
+
+@CORE.kernel
+def pool(items, out, start):
+    """Mean and largest of the K repetitions of items [B,K,W]: out[:, start:start+W] and the W columns after them."""
+    width = items.shape[2]
+    for i in range(items.shape[0]):
+        for j in range(width):
+            total = largest = items[i, 0, j]
+            for k in range(1, items.shape[1]):
+                x = items[i, k, j]
+                total += x
+                largest = x if x > largest or x != x else largest
+            out[i, start + j] = total / np.float32(items.shape[1])
+            out[i, start + width + j] = largest

@@ -17,12 +17,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from pvp_ml.documents.plain_file import read_plain
+from pvp_ml.documents.strict_yaml import MAX_BYTES
 from pvp_ml.errors import UserError
 from pvp_ml.run.processes import Identity, descendants, has_command, holds_lock, send
 from pvp_ml.run.store.links import refuse_links
 from pvp_ml.run.store.lock import LOCK_FILE, read_record
-from pvp_ml.run.store.run_store import RunStore, check_run_name
-from pvp_ml.run.tracking.tracker import read_metrics
+from pvp_ml.run.store.run_store import RunStore, check_run_name, is_run_name
+from pvp_ml.run.tracking.tracker import last_point
 
 JOB_FILE = "job.json"
 LOG_FILE = "train.log"
@@ -72,8 +74,7 @@ def start_detached(store: RunStore, arguments: Sequence[str], environment: dict[
 def read_job(folder: Path) -> Job:
     """The truth about one run: what is recorded, checked against the processes that live."""
     process, command = read_trainer(folder)
-    rows = read_metrics(folder / "metrics.jsonl") if (folder / "metrics.jsonl").is_file() else []
-    last = rows[-1] if rows else {}
+    last = last_point(folder / "metrics.jsonl")
     steps = int(last.get("steps", 0))
     state = _state(folder, process, steps)
     return Job(folder.name, folder, state, process, command, steps, float(last.get("seconds", 0.0)))
@@ -118,13 +119,18 @@ def list_jobs(experiments: Path) -> list[Job]:
     """Every run under `experiments`, by name."""
     if not experiments.is_dir():
         return []
-    return [read_job(p) for p in sorted(experiments.iterdir()) if (p / "checkpoints").is_dir()]
+    return [read_job(path) for path in sorted(experiments.iterdir()) if _is_run(path)]
+
+
+def _is_run(path: Path) -> bool:
+    """Whether it is named and filled like a run; a link leads to a folder that is somebody else's."""
+    return is_run_name(path.name) and not path.is_symlink() and (path / "checkpoints").is_dir()
 
 
 def find_job(experiments: Path, name: str) -> Job:
     """The run of that name."""
     check_run_name(name)
-    if not (experiments / name / "checkpoints").is_dir():
+    if not _is_run(experiments / name):
         known = ", ".join(job.name for job in list_jobs(experiments)) or "none"
         raise UserError(f"there is no run '{name}' in '{experiments}'", f"there are: {known}")
     return read_job(experiments / name)
@@ -169,7 +175,7 @@ def _wait_for_lock(job: Job, process: Identity, seconds: float) -> bool:
 def _is_finished(folder: Path, steps: int) -> bool:
     """Whether the run has all the steps that its configuration asks for."""
     with contextlib.suppress(OSError, ValueError):
-        for line in (folder / "config.yml").read_text(encoding="utf-8").splitlines():
+        for line in read_plain(folder / "config.yml", MAX_BYTES).decode("utf-8").splitlines():
             if line.strip().startswith("total_steps:"):
                 total = int(line.partition(":")[2])
                 return 0 < total <= steps

@@ -51,7 +51,8 @@ def open_run(config: Config, console: Console, start: Start | None = None) -> It
     config, start = coached_start(config, store, start or Start())
     with contextlib.closing(Run(config, store, Tracker())) as run:
         limits = ", ".join(f"{name}={value}" for name, value in threads().items())
-        log.info("%d shards, %s; will need about %s of disk", run.learning.shards.count, limits, need.text())
+        counted = "1 shard" if run.learning.shards.count == 1 else f"{run.learning.shards.count} shards"
+        log.info("%s, %s; will need about %s of disk", counted, limits, need.text())
         store.create()
         with store.lock(time.time()):
             if run.resume(start):

@@ -29,9 +29,10 @@ from pvp_ml.run.machine import versions
 from pvp_ml.run.placement import blueprint as blueprint
 from pvp_ml.run.placement import measure, open_shards
 from pvp_ml.run.resume import Start, differences, find_checkpoint, is_rewarded_otherwise, warm_start
-from pvp_ml.run.store.checkpoint import Window, checking, pack, read_extra, read_window, unpack
+from pvp_ml.run.store.checkpoint import Window, pack, read_extra, read_window, unpack
 from pvp_ml.run.store.disk_budget import is_within
 from pvp_ml.run.store.league_files import remove_unneeded
+from pvp_ml.run.store.manifest import checking
 from pvp_ml.run.store.milestones import free_label, notes
 from pvp_ml.run.store.run_store import Checkpoint, RunStore
 from pvp_ml.run.tracking.match_metrics import MatchMetrics
@@ -255,6 +256,8 @@ class Run:
         values: dict[str, float] = {}
         names = tuple(dict.fromkeys((*settings.opponents, *settings.references)))
         count, runner = matches or settings.matches, self.learning.shards.task_runner()
+        if self.config.env.settings.shared_server:
+            self.learning.shards.leave()
         reports = measure(self.config, self.store.path.name, self.bundle(), names, count, runner)
         for name, report in zip(names, reports, strict=True):
             total = report.total

@@ -8,6 +8,10 @@ GRACE_S = 1.0
 """Nobody is sent away sooner than this after arriving."""
 
 
+MOST_DELAY_S = 30.0
+"""Nobody waits longer than this for the answer to a wrong token: waiting takes room, too."""
+
+
 class Quota:
     """At most `places` clients, of them at most `newcomers` that have not settled.
 
@@ -63,6 +67,6 @@ class WrongTokens:
         now = self._clock()
         if len(self._free_at) >= self.MOST_HOSTS:
             self._free_at = {name: at for name, at in self._free_at.items() if at > now}
-        at = max(now, self._free_at.get(host, now)) + self._pace_s
+        at = min(max(now, self._free_at.get(host, now)), now + MOST_DELAY_S) + self._pace_s
         self._free_at[host] = at
         return at - now

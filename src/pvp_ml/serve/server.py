@@ -80,10 +80,14 @@ class LoadedModels:
         for name, path in self.paths().items():
             try:
                 self._put(name, path, _stamp(path), self._make(name, path))
-            except UserError as error:
-                if name in asked:
+            except Exception as error:  # whatever is wrong with one file of a folder, the others are served
+                if name in asked and isinstance(error, UserError):
                     raise
-                log.warning("'%s' cannot be used and is skipped: %s", name, error)
+                if name in asked:
+                    raise UserError(
+                        f"model '{name}' cannot be used: {_reason(error)}", f"see `pvp-ml model verify {path}`"
+                    ) from error
+                log.warning("'%s' cannot be used and is skipped: %s", name, _reason(error))
         for name in self._config.plugins:
             self._engine.put(self._plugin(name))
         self._add_unasked(asked)
@@ -106,8 +110,9 @@ class LoadedModels:
                 log.warning("reloaded '%s'", name)
             except Exception as error:  # whatever is wrong with one file, the others are served and looked after
                 self._seen[name] = (path, *stamp)
-                reason = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
-                log.warning("the new version of '%s' cannot be used, still serving the old one: %s", name, reason)
+                log.warning(
+                    "the new version of '%s' cannot be used, still serving the old one: %s", name, _reason(error)
+                )
         for name in [name for name in self._seen if name not in paths]:
             del self._seen[name]
             self._engine.remove(name)
@@ -151,6 +156,10 @@ class LoadedModels:
         game = registry.find(games.pop())
         spec = game.spec(game.config())
         return PluginModel(name, players.make(name, spec), spec)
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"[:300]
 
 
 def _stamp(path: Path) -> tuple[int, int]:

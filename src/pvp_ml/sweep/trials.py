@@ -11,7 +11,9 @@ from typing import Any
 
 import yaml
 
+from pvp_ml.documents.plain_file import read_plain
 from pvp_ml.documents.strict_yaml import MAX_BYTES, read_yaml
+from pvp_ml.errors import UserError
 from pvp_ml.run.jobs import Job, read_job
 from pvp_ml.run.tracking.tracker import read_metrics
 from pvp_ml.sweep.space import Settings, SweepConfig, preset_data
@@ -91,14 +93,19 @@ def write_trial(folder: Path, config: SweepConfig, number: int, settings: Settin
 
 
 def _read(number: int, path: Path, goal: str, names: Sequence[str]) -> Trial:
-    data = read_yaml(path.read_bytes()[: MAX_BYTES + 1])
+    try:
+        data = read_yaml(read_plain(path, MAX_BYTES))
+    except OSError as error:
+        raise UserError(f"trial '{path}' cannot be read: {error.strerror}", "delete it") from error
     run = path.with_suffix("")
     settings = {name: _value(data, name) for name in names}
     if not run.is_dir():
         return Trial(number, settings, run)
     rows = read_metrics(run / "metrics.jsonl")
     curve = [
-        Measured(float(row["seconds"]), float(row[goal])) for row in rows if isinstance(row.get(goal), int | float)
+        Measured(float(row.get("seconds", 0.0)), float(row[goal]))
+        for row in rows
+        if isinstance(row.get(goal), int | float)
     ]
     return Trial(number, settings, run, tuple(curve), read_job(run))
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from pvp_ml.documents.plain_file import read_plain
 from pvp_ml.errors import UserError
 
 SHOWN = 50
@@ -40,4 +41,7 @@ def saved(folder: Path | None, game: str, name: str) -> bytes:
         raise UserError("there is no such replay", "choose one from the list")
     if facts["bytes"] > MAX_BYTES:
         raise UserError(f"a replay of {facts['bytes']} bytes", f"at most {MAX_BYTES}")
-    return (folder / "replays" / name).read_bytes()
+    try:
+        return read_plain(folder / "replays" / name, MAX_BYTES)
+    except OSError as error:
+        raise UserError("there is no such replay", "choose one from the list") from error

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import socket
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -14,7 +16,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
@@ -25,16 +27,22 @@ from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
 
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
+from pvp_ml.serve.quota import MOST_DELAY_S, WrongTokens
 from pvp_ml.web.doors import Asked, Door, Reply, refused
 from pvp_ml.web.guard import Allowance, Guard, ServerConfig
 from pvp_ml.web.messages import MAX_MESSAGE_BYTES
-from pvp_ml.web.newcomers import timed
+from pvp_ml.web.newcomers import patient, timed
 from pvp_ml.web.page import Connection, Page
 from pvp_ml.web.site import STATIC, Site
+
+log = logging.getLogger(__name__)
 
 SWEEP_S = 5.0
 _PAGE_FILES = frozenset({".js", ".css", ".svg", ".png", ".jpg", ".webp", ".woff2", ".json"})
 BODY_S = 30.0
+UNSENT_S = 60.0
+MAX_GUESSES = 64
+"""Requests with a wrong token that wait for their answer; more of them are answered at once, with 429."""
 _TRANSPORT = "pvp_ml.transport"
 CONTROL_HEADER = "x-pvp-ml-control"
 _HEADERS = (
@@ -89,7 +97,10 @@ class App:
         while True:
             await asyncio.sleep(SWEEP_S)
             for arena in self.site.arenas.made():
-                arena.sweep()
+                try:
+                    arena.sweep()
+                except Exception:  # one arena's fault must not keep the rooms of all others open
+                    log.exception("closing abandoned rooms failed; trying again")
 
     # plain requests --------------------------------------------------------------------------------------------------
 
@@ -98,6 +109,8 @@ class App:
             try:
                 async with asyncio.timeout(BODY_S):
                     body = await _body(request, door.body_bytes)
+            except ClientDisconnect:
+                return _response(refused(400, "the request was not finished"))  # nobody is there to read it
             except TimeoutError:
                 return _response(refused(408, f"the request did not arrive within {BODY_S:.0f} s"))
             if body is None:
@@ -178,6 +191,7 @@ class _Headers:
 
     def __init__(self, app: ASGIApp, guard: Guard) -> None:
         self._app, self._guard = app, guard
+        self._wrong_tokens, self._guesses = WrongTokens(time.monotonic), 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -188,6 +202,8 @@ class _Headers:
         needs_token = scope["path"].startswith("/api/") and not looks_on
         trouble = self._guard.trouble(headers, needs_token=needs_token)
         status = 400 if self._guard.is_malformed(headers) else 403
+        if trouble and needs_token and self._guard.token_of(headers):
+            status = await self._slowed(status, str((scope.get("client") or ("",))[0]))
 
         async def strict(message: Any) -> None:
             if message["type"] == "http.response.start":
@@ -197,6 +213,17 @@ class _Headers:
         app: ASGIApp = PlainTextResponse(f"{trouble}\n", status) if trouble else self._app
         await app(scope, receive, strict)
 
+    async def _slowed(self, status: int, host: str) -> int:
+        """A wrong token is answered late, unless many wait for that already."""
+        if self._guesses >= MAX_GUESSES:
+            return 429
+        self._guesses += 1
+        try:
+            await asyncio.sleep(min(self._wrong_tokens.delay(host), MOST_DELAY_S))
+        finally:
+            self._guesses -= 1
+        return status
+
 
 def _is_arena(path: str) -> bool:
     """Whether a path asks for one game's arena, and for nothing below it."""
@@ -205,7 +232,10 @@ def _is_arena(path: str) -> bool:
 
 
 async def _body(request: Request, limit: int) -> bytes | None:
-    """The body, None when it is longer than that."""
+    """The body, None when it is longer than that, or says that it will be."""
+    length = request.headers.get("content-length", "")
+    if length.isdigit() and (len(length) > 18 or int(length) > limit):
+        return None
     body = bytearray()
     async for part in request.stream():
         body += part
@@ -219,6 +249,10 @@ def _answered(door: Door, asked: Asked) -> Reply:
         return door.answer(asked)
     except UserError as error:
         return refused(door.status, str(error))
+    except Exception as error:  # what a folder or a file holds must not end in a traceback on the terminal
+        log.error("%s failed: %s: %s", door.path, type(error).__name__, error)
+        log.debug("where it failed", exc_info=True)
+        return refused(500, "that failed; the terminal says why")
 
 
 def _response(answer: Reply) -> Response:
@@ -233,8 +267,8 @@ async def serve_until(
     listening = _listen(config)
     settings = uvicorn.Config(
         App(site, config).app(),
-        http=timed(H11Protocol, config.head_s, config.newcomers),
-        ws=_Protocol,
+        http=timed(H11Protocol, config.head_s, BODY_S, config.newcomers),
+        ws=patient(_Protocol, UNSENT_S),
         ws_max_size=MAX_MESSAGE_BYTES,
         ws_per_message_deflate=False,
         log_level="warning",

@@ -74,10 +74,10 @@ class Site:
         """Every path that can be asked, the socket and static files aside."""
         game, run = "/api/games/{game}", "/api/runs/{run}"
         return [
-            Door("/", _page("home")),
-            Door("/play/{game}", _page("match")),
-            Door("/runs/{run}", _page("run")),
-            Door("/models/{model:path}", _page("model")),
+            Door("/", _page("PvP-ML", "home/home.js")),
+            Door("/play/{game}", _html((STATIC / "match.html").read_bytes())),
+            Door("/runs/{run}", _page("A run — PvP-ML", "run/run.js")),
+            Door("/models/{model:path}", _page("A model — PvP-ML", "model/model.js")),
             Door("/api/home", self._home),
             Door("/api/models/{model:path}", self._model, status=404),
             Door("/api/runs", lambda _: as_json(self.runs.summaries())),
@@ -133,6 +133,11 @@ class Site:
         return answer
 
 
-def _page(name: str) -> Callable[[Asked], Reply]:
-    body = (STATIC / f"{name}.html").read_bytes()
+def _page(title: str, script: str) -> Callable[[Asked], Reply]:
+    """The frame that all pages but the match share; the script fills it."""
+    frame = (STATIC / "page.html").read_text(encoding="utf-8")
+    return _html(frame.replace("{title}", title).replace("{script}", script).encode())
+
+
+def _html(body: bytes) -> Callable[[Asked], Reply]:
     return lambda _: Reply(body, kind="text/html; charset=utf-8")

@@ -11,7 +11,7 @@ from pvp_ml.games.vgc.formats import FORMATS
 from pvp_ml.games.vgc.layout import column
 from pvp_ml.match import RESTING, ActionError, Bot, External, MatchPlan, StepBuffers
 
-CI_BATTLES, NIGHTLY_BATTLES = 60, 2000
+CI_BATTLES, NIGHTLY_BATTLES = 30, 2000
 MEMORY_LIMIT = 500 << 20
 
 

@@ -1,7 +1,11 @@
 """Battles of our own, written down as others do, read back: input logs exactly, replays as far as they show."""
 
 import json
+import re
+import shutil
+import subprocess
 from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +15,16 @@ from pvp_ml.cli import run
 from pvp_ml.errors import UserError
 from pvp_ml.games.vgc import layout, replays
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
+from pvp_ml.games.vgc.teams import shipped
 from pvp_ml.model.recording import read_recording
 
+HERE = Path(__file__).parent
+SHARED = HERE.parents[3] / "shared" / "data" / "vgc"
+HUMAN = {
+    "gen9vgc2025regi": "regi-teams.txt",
+    "gen9championsvgc2026regma": "regma-teams.txt",
+    "gen9championsvgc2026regmb": "regmb-teams.txt",
+}
 MOMENT = [layout.column("global", 0, f) for f in ("turn", "at_preview", "at_turn", "at_forced_switch")]
 HIDDEN = {"stat_hp", "stat_atk", "stat_def", "stat_spa", "stat_spd", "stat_spe"}
 FOES = [
@@ -72,18 +84,8 @@ def test_input_logs_give_exactly_what_was_decided(build, format):
     assert retries <= 2
 
 
-LOST_TARGET = pytest.mark.xfail(
-    strict=True, reason="a move that was redirected to the other foe is taken for the choice; seldom, and known"
-)
-
-
 @pytest.mark.parametrize(
-    ("format", "seed"),
-    [
-        ("gen9vgc2025regi", 3),
-        ("gen9championsvgc2026regmb", 4),
-        pytest.param("gen9championsvgc2026regmb", 3, marks=LOST_TARGET),
-    ],
+    ("format", "seed"), [("gen9vgc2025regi", 3), ("gen9championsvgc2026regmb", 3), ("gen9championsvgc2026regmb", 4)]
 )
 def test_replays_give_what_they_show(build, format, seed):
     logs, _ = battles(build, 6, format, seed=seed)
@@ -114,6 +116,44 @@ def _equal(exact, j, seen, i):
         return pick - pick % 5 if pick < 40 and pick % 5 >= 3 and standing < 2 else pick
 
     return [without_target(p) for p in a.tolist()] == [without_target(p) for p in b.tolist()]
+
+
+def held_against_truth(installation, format, sheets, teams, battles, seed, scripts=layout.SCRIPTS):
+    request = {"format": format, "sheets": sheets, "teams": teams, "battles": battles, "seed": seed}
+    done = subprocess.run(
+        [str(installation.node), str(HERE / "replay_truth.js"), str(scripts)],
+        input=json.dumps(request), env=installation.environment(), capture_output=True, text=True, encoding="utf-8",
+        timeout=580,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-800:]
+    return json.loads(done.stdout)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("sheets", ["open", "closed"])
+@pytest.mark.parametrize("format", HUMAN)
+def test_replays_of_human_teams_give_what_was_chosen(installation, format, sheets):
+    """Teams of people have what ours have not: Lightning Rod, Ally Switch, Eject Button, Illusion, Commander."""
+    if not (SHARED / HUMAN[format]).is_file():
+        pytest.skip(f"no human teams at {SHARED / HUMAN[format]}")
+    teams = re.split(r"^=== \S+ ===$", (SHARED / HUMAN[format]).read_text("utf-8"), flags=re.MULTILINE)[1:]
+    report = held_against_truth(installation, format, sheets, teams, 200, 9000)
+    assert report["wrong"] == [] and report["battles"] == 200
+    assert report["seen"] + report["hidden"] == report["exact"] and report["seen"] > 0.6 * report["exact"]
+
+
+def test_a_redirected_blow_is_no_choice(installation, tmp_path):
+    """An importer that believes every target is caught: on these teams somebody always draws blows."""
+    shutil.copytree(layout.SCRIPTS, tmp_path / "js")
+    file = tmp_path / "js" / "replays" / "reconstruct.js"
+    text = file.read_text("utf-8")
+    gullible = text.replace("if (this.mayBeRedirected(", "if (false && this.mayBeRedirected(")
+    assert gullible != text
+    file.write_text(gullible, "utf-8")
+    format = "gen9championsvgc2026regmb"
+    teams = [text for text in shipped()[format].values() if "Follow Me" in text or "Rage Powder" in text]
+    assert held_against_truth(installation, format, "open", teams, 8, 20)["wrong"] == []
+    assert held_against_truth(installation, format, "open", teams, 8, 20, tmp_path / "js")["wrong"]
 
 
 def test_the_command_reads_files_and_folders(build, tmp_path, capsys, monkeypatch):

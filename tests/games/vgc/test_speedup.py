@@ -34,7 +34,7 @@ def test_an_unknown_simulator_keeps_the_stock_methods(installation):
       const sim = require('./simulator');
       sim.Battle.prototype.getCallback = function (target, effect, name) { return effect[name]; };
       const stock = sim.Battle.prototype.findEventHandlers;
-      const reason = require('./speedup').install();
+      const reason = require('./speed/speedup').install();
       console.log(JSON.stringify({reason, kept: sim.Battle.prototype.findEventHandlers === stock}));
     """
     import subprocess

@@ -17,7 +17,7 @@ const {blocks, idOf} = load('observe/layout.js');
 const {perspective} = load('seen/perspective.js');
 const {Tracker} = load('seen/tracker.js');
 const {extractChannelMessages} = require(path.join(process.env.PVP_ML_SHOWDOWN, 'dist', 'sim', 'battle.js'));
-const {World, expectedRows, expectedGlobal, expectedSides} = require('./truth_state.js');
+const {World, expectedRows, expectedGlobal, expectedSides, expectedSlots, expectedAttacks} = require('./truth_state.js');
 
 const wanted = JSON.parse(fs.readFileSync(0, 'utf8'));
 const packed = wanted.teams.map(text => prepare(wanted.format, text)).filter(team => !team.problems.length).map(team => team.packed);
@@ -56,8 +56,12 @@ function inspect(match, world, seat) {
   report.decisions++;
   compare(where, 'global', 0, expectedGlobal(world, match.plan));
   expectedSides(world, seat).forEach((side, row) => compare(where, 'side', row, side));
-  for (const {row, mon, expected} of expectedRows(world, seat, match.plan)) {
-    compare({...where, mon}, 'pokemon', row, expected);
+  expectedSlots(world, seat).forEach((slot, row) => compare(where, 'slot', row, slot));
+  const rows = expectedRows(world, seat, match.plan);
+  for (const {row, mon, expected} of rows) compare({...where, mon}, 'pokemon', row, expected);
+  for (const [block, side, from] of [['attacks', seat, 0], ['threats', 1 - seat, 6]]) {
+    const known = rows.filter(({row}) => row >= from && row < from + 6);
+    for (const {row, expected} of expectedAttacks(world, battle.sides[side].active, known)) compare(where, block, row, expected);
   }
   if (report.decisions % 10 === 0) {
     writeObservation(other, fromChannel(match, seat, match.home[seat]), match.plan.format);

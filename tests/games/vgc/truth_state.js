@@ -87,9 +87,11 @@ class World {
 }
 
 function expectedGlobal(world, plan) {
-  const {field, turn} = world.battle;
+  const {field, turn, requestState} = world.battle;
   const pseudo = field.pseudoWeather;
   const expected = {
+    format: world.id('format', plan.format), at_preview: requestState === 'teampreview' ? 1 : 0,
+    at_turn: requestState === 'move' ? 1 : 0, at_forced_switch: requestState === 'switch' ? 1 : 0,
     turn: cap(turn, 20), trick_room: pseudo.trickroom ? 1 : 0, gravity: pseudo.gravity ? 1 : 0,
     wonder_room: pseudo.wonderroom ? 1 : 0, magic_room: pseudo.magicroom ? 1 : 0, fairy_lock: pseudo.fairylock ? 1 : 0,
     sheets_open: plan.sheets === 'open' ? 1 : 0, weather: world.id('weather', field.weather),
@@ -114,6 +116,7 @@ function expectedSides(world, seat) {
       toxicspikes: conditions.toxicspikes ? conditions.toxicspikes.layers / 2 : 0,
       fainted: all.filter(mon => mon.fainted).length / 4, gimmick_used: world.gimmick[side.n],
     };
+    if (!world.illusions[side.n]) expected.shown = Math.min(all.filter(mon => world.shown.has(mon)).length, 4) / 4;
     for (const id of ['tailwind', 'reflect', 'lightscreen', 'auroraveil']) {
       expected[id] = has(id);
       expected[`${id}_turns`] = conditions[id] ? world.elapsed(conditions[id]) : 0;
@@ -122,12 +125,45 @@ function expectedSides(world, seat) {
   });
 }
 
+// The seat's two places: who has to choose, and what is offered.
+function expectedSlots(world, seat) {
+  const {active} = world.battle.sides[seat];
+  const state = world.battle.requestState;
+  return [0, 1].map(place => {
+    const mon = active[place];
+    if (state === 'teampreview' || !mon) return {must_choose: 0, forced_switch: 0, trapped: 0, can_terastallize: 0, can_mega: 0};
+    if (state === 'switch') return {must_choose: mon.switchFlag ? 1 : 0, forced_switch: mon.switchFlag ? 1 : 0, trapped: 0};
+    const chooses = !mon.fainted && !mon.volatiles.commanding;
+    const offered = offer => chooses && offer && !mon.getLockedMove() ? 1 : 0;
+    const hasTera = mon.side.pokemon.some(other => other.terastallized);
+    return {
+      must_choose: chooses ? 1 : 0, forced_switch: 0, reviving: 0, can_terastallize: offered(mon.canTerastallize && !hasTera),
+      can_mega: offered(mon.canMegaEvo || mon.canMegaEvoX || mon.canMegaEvoY), trapped: mon.getLockedMove() ? [0, 1] : [offered(mon.trapped === true), offered(mon.trapped)],
+    };
+  });
+}
+
+// Rows of `attacks` or `threats`: four moves of each of two Pokémon.
+function expectedAttacks(world, active, rows) {
+  const expected = [];
+  [0, 1].forEach(place => {
+    const mon = world.lines.includes('|start') && active[place] && !active[place].fainted ? active[place] : null;
+    const row = mon && rows.find(({expected: facts, mon: name}) => name === mon.name && facts[place ? 'on_right' : 'on_left'] === 1);
+    for (let i = 0; i < 4; i++) {
+      if (mon && !row) continue; // an illusion
+      const known = row && row.expected[`move_${i + 1}`];
+      if (!mon || known !== undefined) expected.push({row: 4 * place + i, expected: {move: mon ? known : 0}});
+    }
+  });
+  return expected;
+}
+
 // What the simulator shows of a Pokémon: an illusion shows another one.
 const shownAs = mon => mon.illusion || mon;
 
 // Facts of a Pokémon on the field that everybody sees.
-function fieldFacts(mon) {
-  const facts = {};
+function fieldFacts(mon, id) {
+  const facts = {last_move: id('moves', mon.lastMoveUsed ? mon.lastMoveUsed.id : '')};
   STATS.forEach(stat => { facts[`boost_${stat}`] = mon.boosts[stat] / 6; });
   for (const [feature, names] of Object.entries(VOLATILES)) facts[feature] = names.some(name => mon.volatiles[name]) ? 1 : 0;
   const charged = mon.volatiles.twoturnmove; // stays until the end of the turn in which the move comes
@@ -181,11 +217,20 @@ function ownRows(world, seat, id) {
     slots.forEach((slot, i) => {
       expected[`move_${i + 1}`] = id('moves', slot.id);
       if (!world.illusions[seat] && !world.pressed.has(mon)) expected[`pp_${i + 1}`] = slot.pp / slot.maxpp;
+      expected[`disabled_${i + 1}`] = disabledFact(world, mon, slot);
     });
     if (!world.illusions[seat]) expected.shown = world.shown.has(mon) ? 1 : 0;
-    if (active) Object.assign(expected, fieldFacts(mon));
+    if (active) Object.assign(expected, fieldFacts(mon, id));
     return {row, mon: mon.name, expected};
   });
+}
+
+// Whether its owner is told that a move cannot be chosen. What a hidden cause forbids may be told or not; a Pokémon that is
+// locked into one move is offered that one alone.
+function disabledFact(world, mon, slot) {
+  if (slot.disabled === 'hidden' || mon.getLockedMove() || mon.fainted) return [0, 1];
+  if (world.battle.requestState !== 'move' || !mon.isActive) return 0;
+  return slot.disabled || slot.pp <= 0 ? 1 : 0;
 }
 
 // Public lines about a Pokémon, by its ident.
@@ -213,16 +258,16 @@ function foeRows(world, seat, plan, id) {
     if (world.illusions[side.n]) {
       const face = shownAs(mon).species;
       const seen = {hp: sharedHp(mon), fainted: mon.fainted ? 1 : 0, species: id('species', face.id) || id('species', toID(face.baseSpecies))};
-      return {row, mon: mon.name, expected: onField && !mon.fainted ? {...seen, ...fieldFacts(mon)} : {}};
+      return {row, mon: mon.name, expected: onField && !mon.fainted ? {...seen, ...fieldFacts(mon, id)} : {}};
     }
     const shown = world.shown.has(mon);
     const expected = {
-      fainted: mon.fainted ? 1 : 0, hp: sharedHp(mon), stats_exact: 0, shown: shown ? 1 : 0,
+      fainted: mon.fainted ? 1 : 0, hp: sharedHp(mon), stats_exact: 0, shown: shown ? 1 : 0, selected: shown ? 1 : 0,
       on_left: onField && mon.position === 0 ? 1 : 0, on_right: onField && mon.position === 1 ? 1 : 0, ...statusFacts(mon),
     };
     if (shown || (plan.sheets === 'open' && !isSwordOrShield(mon))) Object.assign(expected, formFacts(mon, id), typeFacts(mon, id));
     if (mon.baseAbility === 'regenerator' || world.transformers.has(mon)) expected.hp = regenerated(world, mon, onField);
-    if (onField && !mon.fainted) Object.assign(expected, fieldFacts(mon));
+    if (onField && !mon.fainted) Object.assign(expected, fieldFacts(mon, id));
     Object.assign(expected, plan.sheets === 'open' ? openFacts(world, mon, id) : closedFacts(world, mon, id));
     return {row, mon: mon.name, expected};
   });
@@ -290,4 +335,4 @@ function expectedRows(world, seat, plan) {
   return [...ownRows(world, seat, world.id), ...foeRows(world, seat, plan, world.id)];
 }
 
-module.exports = {World, expectedRows, expectedGlobal, expectedSides};
+module.exports = {World, expectedRows, expectedGlobal, expectedSides, expectedSlots, expectedAttacks};

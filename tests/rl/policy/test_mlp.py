@@ -7,12 +7,22 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from specimens import fight_heads, head_sets, legal_of, plain_interface, random_policy, random_rows
+from specimens import (
+    fight_heads,
+    head_sets,
+    interface_for,
+    legal_of,
+    plain_interface,
+    random_policy,
+    random_rows,
+)
 
 from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.rl.accelerator import backward
 from pvp_ml.rl.loss import LossWeights, Minibatch
 from pvp_ml.rl.policy.mlp import CHUNK, PlainBatch, PlainGradient, PlainRows, is_plain_policy
+from pvp_ml.rl.policy.torch_network import Network
+from pvp_ml.spec import Block, Feature, Interface
 
 NETWORKS = {
     "shared": NetworkConfig(trunk=(32, 24)),
@@ -22,16 +32,40 @@ NETWORKS = {
     "privileged": NetworkConfig(trunk=(16,), critic="separate", privileged=True, win_head=True),
     "linear critic": NetworkConfig(trunk=(16,), critic="separate", critic_trunk=(), privileged=True),
     "frames": NetworkConfig(trunk=(16,), frames=(0, 2), critic="separate", privileged=True, clip=1.5),
+    "pooled": NetworkConfig(trunk=(16, 12), encoder=(10,), pooling="mean_max"),
+    "encoded": NetworkConfig(trunk=(16,), encoder=(10, 6), win_head=True),
+    "pooled, two critics": NetworkConfig(
+        trunk=(16,), encoder=(10, 6), pooling="mean_max", frames=(0, 1), critic="separate", privileged=True
+    ),
 }
 WEIGHTS = LossWeights(clip=0.2, value_clip=None, value_coef=0.5, entropy=(0.01,), win_coef=0.3, teacher=0.0, magnet=0.0)
 
 
+def field_interface(heads):
+    """A ball, three cars and two pads: numbers and flags, alone and in repeated blocks."""
+    car = (*(Feature(f"c{i}") for i in range(4)), Feature("alive", "flag"))
+    blocks = (
+        Block("field.ball", 1, (Feature("x"), Feature("y"))),
+        Block("field.car", 3, car),
+        Block("field.time", 1, (Feature("left"),)),
+        Block("field.pad", 2, (Feature("x"), Feature("there", "flag"))),
+    )
+    return Interface(blocks, heads, (Block("hidden", 1, tuple(Feature(f"p{i}") for i in range(4))),))
+
+
+def empty_places(interface, obs):
+    """In every other row the last two cars are alike, as empty places are: all their numbers are cut at the limit."""
+    obs.reshape(-1, interface.obs_size)[::2, 2 + 5 : 2 + 15] = 1e9
+
+
 def both(network, heads, weights, rows, seed):
     """(sums, win logits, flat gradient) of one minibatch, with torch and without."""
-    interface = plain_interface(heads, 9, privileged=4)
+    interface = field_interface(heads) if network.encoder else plain_interface(heads, 9, privileged=4)
     policy = random_policy(network, interface, seed % 997, 0.4)
     rng = np.random.default_rng(seed)
     obs, privileged, mask, _ = random_rows(network, interface, 2 * rows, rng)
+    if network.encoder:
+        empty_places(interface, obs)
     out = policy.actor().heads.decision(2 * rows)
     keys = rng.integers(0, 2**64, 2 * rows, np.uint64)
     policy.actor().act(obs, mask, keys, np.zeros(2 * rows, np.bool_), out)
@@ -48,6 +82,7 @@ def both(network, heads, weights, rows, seed):
 
     theirs = torch.zeros(policy.size)
     policy.bind_gradients(theirs)
+    policy.net = Network(network, interface, policy.layout)  # torch's own layers
     tensors = (torch.from_numpy(x[index]) for x in (obs, privileged, legal, out.actions.astype(np.int64)))
     rest = (torch.from_numpy(x) for x in (log_prob, value, advantage, returns, won, win_weight))
     judged = backward(policy, Minibatch(*tensors, *rest), {}, weights)
@@ -118,4 +153,6 @@ def test_other_networks_are_left_to_torch():
         NetworkConfig(trunk=(8,), heads="mlp"),
     ):
         assert not is_plain_policy(random_policy(network, interface))
+    for kind, network in (("blocks", NetworkConfig()), ("linked", NetworkConfig(encoder=(6,), pointer=4))):
+        assert not is_plain_policy(random_policy(network, interface_for(kind)))
     assert is_plain_policy(random_policy(NetworkConfig(trunk=(8,)), interface))

@@ -72,6 +72,8 @@ def test_flags_go_on_top():
     [
         ({}, "nh/cor", "there is no preset 'nh/cor'"),
         ({"config/toys/quick.yml": ""}, "toys/quik", "did you mean 'toys/quick'?"),
+        ({"config/toys/tiny.yml": ""}, "tiny", "did you mean 'toys/tiny'?"),
+        ({}, "nope", "there is no preset 'nope' — see `pvp-ml config list`"),
         (
             {"config/a.yml": "extends: b", "config/b.yml": "extends: a"},
             "a",

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import json
 import statistics
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
+
+if TYPE_CHECKING:
+    from pvp_ml.cli.bench.loops import Timing
 
 app = App(name="bench", help="Measure speed: the simulation alone, the whole loop, or a server.")
 AsJson = Annotated[bool, Parameter(name="--json", negative="")]
@@ -101,7 +105,10 @@ def sim(
         print(json.dumps(kind.tooling.bench(kind.config(), tell, matches, seconds, repeats)))
         return
     matches = matches or kind.tooling.bench_matches
-    runs = [simulate(game, matches, seconds) for _ in range(repeats)]
+    runs = []
+    for number in range(1, repeats + 1):
+        runs.append(simulate(game, matches, seconds))
+        progress(number, repeats, runs[-1])
     split = {part: sum(run.split[part] for run in runs) for part in ("simulate", "sample")}
     Measurement.of(f"sim/{game}", runs[0].unit, [run.per_second for run in runs], split).tell(as_json)
 
@@ -112,7 +119,7 @@ def train(
     preset: str = "",
     rollouts: int = 10,
     repeats: int = 3,
-    compare: Literal["", "sb3", "original"] = "",
+    compare: Literal["sb3", "original"] | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure the training loop: decisions learned per second of CPU time, external simulators included (Linux).
@@ -136,8 +143,9 @@ def train(
     words = [*flags, *(SEPARATE if compare == "sb3" else [])]
     config = load_config(preset, words if words or preset else ["--game", registry.DEFAULT_GAME], Path.cwd())
     ours, theirs, split = [], [], dict.fromkeys(PARTS, 0.0)
-    for _ in range(repeats):  # in turn, so that both meet the same noise
+    for number in range(1, repeats + 1):  # in turn, so that both meet the same noise
         run = learn(config, rollouts)
+        progress(number, repeats, run)
         ours.append(run.per_second)
         split = {part: split[part] + run.split.get(part, 0.0) for part in PARTS}
         if compare == "sb3":
@@ -147,10 +155,15 @@ def train(
         elif compare == "original":
             theirs.append(learn(load_config(preset, [*words, *ORIGINAL], Path.cwd()), rollouts).per_second)
     result = Measurement.of(f"train/{config.env.name}", run.unit, ours, split)
-    if theirs:
+    if compare and theirs:
         what = {"sb3": "sb3-contrib MaskablePPO", "original": "the original's network"}[compare]
         result = result.beside(round(statistics.median(theirs), 1), what)
     result.tell(as_json)
+
+
+def progress(number: int, repeats: int, run: Timing) -> None:
+    """One line per repeat, on stderr, so that `--json` stays one object."""
+    print(f"repeat {number} of {repeats}: {run.per_second:,.0f} {run.unit}", file=sys.stderr, flush=True)
 
 
 def check(matches: int, seconds: float, repeats: int) -> None:

@@ -120,8 +120,9 @@ def _measure(
     if EAGER.is_file():
         commands["eager"] = [sys.executable, str(EAGER), str(path), "0"]
     loads: dict[tuple[str, int], list[Load]] = {}
-    for _ in range(repeats):
+    for number in range(1, repeats + 1):
         for who, command in commands.items():
+            print(f"{model_name(path)}, {who}: repeat {number} of {repeats} …", file=sys.stderr, flush=True)
             with _running(command) as (pid, port):
                 closed_loop(port, lines, 4, 0.3, pid)
                 for count in clients:

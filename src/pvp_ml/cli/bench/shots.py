@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -45,6 +46,7 @@ def shots(
     names = [model, *(course.baselines if against is None else against)]
     reports = []
     for name in dict.fromkeys(names):
+        print(f"{name}: playing the shots …", file=sys.stderr, flush=True)
         player = find_contestant(name, course.spec, Path.cwd(), greedy)
         done = course.attempt(player.bot, player.make)
         reports.append(_report(player, done.shots, done.success.tolist()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 
 from pvp_ml.cli.bench.command import AsJson, check
@@ -21,6 +22,8 @@ def sim_server(*, agents: Sequence[int] = (2, 20, 100, 200), seconds: float = 2.
     """
     check(min(agents), seconds, repeats)
     server = registry.ability(lambda tools: tools.sim_server, "simulation server")
+    about = len(agents) * seconds * repeats
+    print(f"{len(agents)} sizes, {repeats} repeats each: about {about:.0f} s …", file=sys.stderr, flush=True)
     result = server.bench(agents, seconds, repeats)
     if as_json:
         print(json.dumps(result))

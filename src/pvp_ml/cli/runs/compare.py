@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from pvp_ml.data_files import RUNS
-from pvp_ml.documents.strict_yaml import read_yaml
+from pvp_ml.documents.plain_file import read_plain
+from pvp_ml.documents.strict_yaml import MAX_BYTES, read_yaml
 from pvp_ml.errors import UserError
 from pvp_ml.run.tracking.curves import CurveBand, band, group_name, read_curve
 
@@ -70,8 +71,8 @@ def label(metric: str, folder: Path) -> str:
     """The metric as an axis says it; a win rate names the opponent of the run's evaluation."""
     if metric != "eval/win_rate":
         return metric
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, IndexError):
-        opponent = read_yaml((folder / "config.yml").read_bytes())["eval"]["opponents"][0]
+    with contextlib.suppress(OSError, UserError, ValueError, KeyError, TypeError, IndexError):
+        opponent = read_yaml(read_plain(folder / "config.yml", MAX_BYTES))["eval"]["opponents"][0]
         return f"win rate against {opponent} (ties count half)"
     return "win rate (ties count half)"
 

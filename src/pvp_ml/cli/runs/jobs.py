@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import time
@@ -14,11 +15,13 @@ from rich.console import Console
 from rich.table import Table
 
 from pvp_ml.data_files import RUNS
+from pvp_ml.documents.plain_file import open_plain, read_end
 from pvp_ml.errors import UserError, visible
 from pvp_ml.run.jobs import Job, find_job, list_jobs, stop_job
 from pvp_ml.run.tracking.live_view import count, duration
 
 app = App(name="jobs", help="List, follow, stop and remove runs.")
+MAX_LOG_BYTES = 1 << 20
 Directory = Annotated[str, Parameter(name=("--directory", "--experiments-dir"))]
 
 
@@ -67,9 +70,10 @@ def logs(name: str, *, directory: Directory = RUNS, follow: bool = False, lines:
         lines: how many of the last lines to print first
     """
     job = find_job(Path(directory), name)
-    if not job.log.is_file():
-        raise UserError(f"run '{name}' has no log", "only runs started with --detach write one")
-    text = job.log.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+    try:
+        text = read_end(job.log, MAX_LOG_BYTES).decode("utf-8", "replace").splitlines(keepends=True)
+    except OSError as error:
+        raise UserError(f"run '{name}' has no log", "only runs started with --detach write one") from error
     print(visible("".join(text[-lines:])), end="", flush=True)
     if follow:
         _follow(job)
@@ -132,7 +136,7 @@ def remove(name: str, *, directory: Directory = RUNS, yes: bool = False) -> None
 
 
 def _follow(job: Job) -> None:
-    with job.log.open("r", encoding="utf-8", errors="replace") as file:
+    with io.TextIOWrapper(open_plain(job.log), encoding="utf-8", errors="replace") as file:
         file.seek(0, 2)
         while True:
             line = file.readline()

@@ -70,14 +70,14 @@ def choose(offset, fallback, rule_start, rule_kind, pick_start, pick_column, fir
                 legal[b, low] = True
                 if empty_row < 0:
                     empty_row = b
-            best = low
+            best = -1  # the first legal column, until one is better: scores that are no numbers never are
             best_value = np.float32(-np.inf)
             top = np.float32(-np.inf)
             for a in range(low, high):
                 if legal[b, a]:
                     top = max(top, scores[a])
                     value = scores[a] + noisy * noise[b, a]
-                    if value > best_value:
+                    if best < 0 or value > best_value:
                         best, best_value = a, value
             if count > 1:
                 mass = np.float32(0.0)

@@ -24,6 +24,28 @@ def add_rows(rows, bias):
 
 
 @CORE.kernel
+def pool_backward(by_out, start, items, by_items):
+    """The slope of `pool`: by_items [B,K,W] from the 2·W columns of by_out that begin at `start`.
+
+    Repetitions that are the largest together share its slope, as torch has it; empty places are often alike.
+    """
+    count, width = items.shape[1], items.shape[2]
+    for i in range(items.shape[0]):
+        for j in range(width):
+            largest, ties = items[i, 0, j], 1
+            for k in range(1, count):
+                x = items[i, k, j]
+                if x > largest or x != x:
+                    largest, ties = x, 1
+                elif x == largest:
+                    ties += 1
+            mean = by_out[i, start + j] / np.float32(count)
+            top = by_out[i, start + width + j] / np.float32(ties)
+            for k in range(count):
+                by_items[i, k, j] = mean + top if items[i, k, j] == largest else mean
+
+
+@CORE.kernel
 def policy_rows(log_prob, acted, advantage, clip, weight, by_log_prob, sums):
     """Clipped policy loss of rows: d(weight · loss)/d log_prob [B]; adds loss, KL estimate and clipped rows to sums.
 

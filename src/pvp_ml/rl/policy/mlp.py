@@ -2,12 +2,14 @@
 
 A plain policy is an MLP with ReLU on the normalised observation, one linear layer to all logits (with a pick table or
 without), a shared or separate critic, perhaps a win head. That is what the first minutes of a run spend their time on.
+Before the trunk there may be an encoder over the repetitions of blocks (`blocks`), but no embedding and no pointer.
 The function is that of `torch_network` and `loss`, and a test holds the two together; other networks, anchors and GPUs
 take torch's way. numpy's OpenBLAS was faster than torch's MKL at these sizes on one thread (80 against 70 GFLOP/s).
 
 Rows are read straight out of the rollout and worked on CHUNK at a time, so that activations stay in the cache. The last
 layer's outputs are laid side by side: A logits, then the value (of a shared critic), then the win logit; one product
-serves all. Shape letters as in `spec`; N stacked observation, B rows of a chunk, C outputs.
+serves all. Shape letters as in `spec`; N stacked observation, E what the trunk reads of it, B rows of a chunk, C
+outputs.
 """
 
 from __future__ import annotations
@@ -20,12 +22,14 @@ import torch
 
 from pvp_ml.match import BoolArray, FloatArray, IntArray
 from pvp_ml.model.actor import inverse_deviation
-from pvp_ml.model.kernels import add_bias_relu, gather_normal
-from pvp_ml.model.network_config import is_plain
+from pvp_ml.model.kernels import gather_normal
+from pvp_ml.model.network_config import input_width
 from pvp_ml.model.sampling.heads import NO_TABLE
 from pvp_ml.rl.kernels.heads import heads_backward, heads_forward
-from pvp_ml.rl.kernels.mlp import add_rows, policy_rows, relu_backward, value_rows, win_rows
+from pvp_ml.rl.kernels.mlp import add_rows, policy_rows, value_rows, win_rows
 from pvp_ml.rl.loss import SUMS, LossWeights
+from pvp_ml.rl.policy.blocks import BlockEncoder
+from pvp_ml.rl.policy.layers import Layers
 from pvp_ml.rl.policy.policy import Policy
 
 CHUNK = 512
@@ -33,7 +37,6 @@ CHUNK = 512
 
 Ints = npt.NDArray[np.int64]
 Sums = npt.NDArray[np.float64]
-Layer = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +74,10 @@ def is_plain_policy(policy: Policy) -> bool:
     """Whether `PlainGradient` computes this policy."""
     network = policy.network
     return (
-        is_plain(network, policy.interface)
+        all(feature.kind != "id" for feature in policy.interface.features)
         and network.activation == "relu"
         and network.heads != "mlp"
+        and not network.pointer
         and not network.memory
         and policy.device.type == "cpu"
     )
@@ -90,23 +94,27 @@ class PlainGradient:
         self._weights = policy.tensors()
         self._slopes = {name: view.numpy() for name, view in policy.views(gradient).items()}
         self._is_shared = network.critic == "shared"
-        self._actor = _Trunk(self._weights, self._slopes, "actor", len(network.trunk))
-        self._critic = _Trunk(
-            self._weights, self._slopes, "critic", 0 if self._is_shared else len(network.critic_layers)
-        )
+        tensors = self._weights, self._slopes
+        self._actor = Layers(*tensors, "actor", len(network.trunk), CHUNK)
+        self._critic = Layers(*tensors, "critic", 0 if self._is_shared else len(network.critic_layers), CHUNK)
         self._last = ["head", *(["value"] if self._is_shared else []), *(["win"] if network.win_head else [])]
         self._logits = interface.mask_size
         self._taught = (
             self._logits + self._is_shared
         )  # outputs that the trunk learns from; a win head does not train it
         outputs = self._taught + network.win_head
-        width = len(network.frames) * interface.obs_size
-        self._actor_width = width
+        width = self._actor_width = input_width(network, interface)
         self._head = np.zeros((outputs, network.trunk[-1]), np.float32)
         self._head_bias = np.zeros(outputs, np.float32)
         self._by_head = np.zeros_like(self._head)
         self._by_head_bias = np.zeros_like(self._head_bias)
         self._input = np.zeros((CHUNK, width + (interface.privileged_size if network.privileged else 0)), np.float32)
+        self._blocks = BlockEncoder(*tensors, network, interface, CHUNK) if network.encoder else None
+        stacked = len(network.frames) * interface.obs_size
+        self._normal = self._input if self._blocks is None else np.zeros((CHUNK, stacked), np.float32)
+        self._by_input = None if self._blocks is None else np.zeros((CHUNK, width), np.float32)
+        has_both = self._blocks is not None and not self._is_shared
+        self._by_critic_input = np.zeros_like(self._input) if has_both else None
         self._output, self._by_output = (np.zeros((CHUNK, outputs), np.float32) for _ in range(2))
         self._probability = np.zeros_like(self._output)
         self._by_features = np.zeros((CHUNK, network.trunk[-1]), np.float32)
@@ -178,20 +186,27 @@ class PlainGradient:
         add_rows(by_output, self._by_head_bias)
         by_features = self._by_features[:count]
         np.dot(by_output[:, : self._taught], self._head[: self._taught], out=by_features)
-        self._actor.backward(x[:, : self._actor_width], by_features)
+        by_input = None if self._by_input is None else self._by_input[:count]
+        self._actor.backward(x[:, : self._actor_width], by_features, by_input)
+        if self._blocks is not None and by_input is not None:
+            if self._by_critic_input is not None:
+                by_input += self._by_critic_input[:count, : self._actor_width]
+            self._blocks.backward(by_input)
         return sums
 
     def _read(self, rows: PlainRows, index: Ints) -> FloatArray:
-        """[B,N+P] normalised: the actor reads the first N columns, a privileged critic all of them."""
-        x = self._input[: len(index)]
+        """[B,E+P] normalised and encoded: the actor reads the first E columns, a privileged critic all of them."""
+        x, seen = self._normal[: len(index)], self._input[: len(index)]
         mean, scale, limit = self._scaling["obs"]
         now = rows.obs.shape[1]
         gather_normal(rows.obs, index, mean[:now], scale[:now], limit[:now], x, 0)
         if rows.past.shape[1]:
             gather_normal(rows.past, index, mean[now:], scale[now:], limit[now:], x, now)
+        if self._blocks is not None:
+            self._blocks.forward(x, seen)
         if "privileged" in self._scaling:
-            gather_normal(rows.privileged, index, *self._scaling["privileged"], x, self._actor_width)
-        return x
+            gather_normal(rows.privileged, index, *self._scaling["privileged"], seen, self._actor_width)
+        return seen
 
     def _judge_actions(
         self, rows: PlainRows, batch: PlainBatch, weights: LossWeights, output: FloatArray, by_output: FloatArray
@@ -229,42 +244,8 @@ class PlainGradient:
     def _value_backward(self, x: FloatArray, features: FloatArray, by_value: FloatArray) -> None:
         self._slopes["value/weight"][0] += np.dot(by_value, features)
         self._slopes["value/bias"] += by_value.sum()
-        self._critic.backward(x, by_value[:, None] * self._weights["value/weight"])
-
-
-class _Trunk:
-    """Hidden layers with ReLU, and the buffers of their outputs."""
-
-    def __init__(self, weights: dict[str, FloatArray], slopes: dict[str, FloatArray], name: str, layers: int) -> None:
-        def pairs(of: dict[str, FloatArray]) -> list[Layer]:
-            return [(of[f"{name}/{i}/weight"], of[f"{name}/{i}/bias"]) for i in range(layers)]
-
-        self._layers, self._slopes = pairs(weights), pairs(slopes)
-        widths = [len(bias) for _, bias in self._layers]
-        self._outputs = [np.zeros((CHUNK, width), np.float32) for width in widths]
-        self._by_inputs = [np.zeros((CHUNK, width), np.float32) for width in widths[:-1]]
-        self._by_weights = [np.zeros_like(weight) for weight, _ in self._layers]
-
-    def forward(self, x: FloatArray) -> FloatArray:
-        """[B,W]: the last layer's output; the input itself when there are no layers."""
-        for (weight, bias), buffer in zip(self._layers, self._outputs, strict=True):
-            y = buffer[: len(x)]
-            np.dot(x, weight.T, out=y)
-            add_bias_relu(y, bias)
-            x = y
-        return x
-
-    def backward(self, x: FloatArray, by_output: FloatArray) -> None:
-        """Add the gradient of every layer, given the input of `forward` and the slope of its output (overwritten)."""
-        for i in reversed(range(len(self._layers))):
-            by_weight, by_bias = self._slopes[i]
-            relu_backward(by_output, self._outputs[i][: len(x)], by_bias)
-            np.dot(by_output.T, x if i == 0 else self._outputs[i - 1][: len(x)], out=self._by_weights[i])
-            by_weight += self._by_weights[i]
-            if i:
-                by_input = self._by_inputs[i - 1][: len(x)]
-                np.dot(by_output, self._layers[i][0], out=by_input)
-                by_output = by_input
+        by_input = None if self._by_critic_input is None else self._by_critic_input[: len(x)]
+        self._critic.backward(x, by_value[:, None] * self._weights["value/weight"], by_input)
 
 
 def _scaling(

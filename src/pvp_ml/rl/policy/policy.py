@@ -56,7 +56,7 @@ class Policy(nn.Module):
         self._views = self.views(self.flat)
         for name, view in self._views.items():
             self.register_parameter(name, nn.Parameter(view))
-        self.net = Network(network, interface, self.layout)
+        self.net = Network(network, interface, self.layout, is_compiled=self.device.type == "cpu")
         self._offset = np.concatenate([[0], np.cumsum(interface.head_sizes)]).astype(np.int32)
 
     @property

@@ -17,6 +17,7 @@ from pvp_ml.model.actor import Array, inverse_deviation
 from pvp_ml.model.network_config import BlockLayout, NetworkConfig, block_layouts, columns, encoder_name, is_plain
 from pvp_ml.model.pointers import Pointer, pointers
 from pvp_ml.rl.policy.actions import HeadLayout
+from pvp_ml.rl.policy.dense import BlockPlan, encoded_rows, rectified_layer
 from pvp_ml.rl.policy.sequences import Sequences, run_memory
 from pvp_ml.spec import Interface
 
@@ -56,11 +57,18 @@ def scaling(network: NetworkConfig, interface: Interface, statistics: Statistics
 class Network:
     """Pure functions of (parameters, statistics, observations) for one network configuration."""
 
-    def __init__(self, network: NetworkConfig, interface: Interface, layout: HeadLayout) -> None:
+    def __init__(
+        self, network: NetworkConfig, interface: Interface, layout: HeadLayout, is_compiled: bool = False
+    ) -> None:
+        """`is_compiled`: layers with ReLU by `dense`, for a processor; not for exports."""
         self.network = network
+        self._is_compiled = is_compiled and network.activation == "relu"
         self.interface = interface
         self.layout = layout
         self._blocks = block_layouts(network, interface)
+        self._widths = [block.width for block in self._blocks] * len(network.frames)
+        self._starts = [sum(self._widths[:i]) for i in range(len(self._widths))]
+        self._plans = [BlockPlan.of(block) for block in self._blocks]
         self._is_plain = is_plain(network, interface)
         self._pointers = tuple(
             (pointer, torch.as_tensor(pointer.places, device=layout.later.device))
@@ -102,15 +110,23 @@ class Network:
     def plain_logits(self, p: Parameters, x: Tensor, features: Tensor) -> Tensor:
         """[B,A] logits before any picks, for heads that are one linear layer; x is what the trunk reads."""
         logits = functional.linear(features, p["head/weight"], p["head/bias"])
+        if not self._pointers:
+            return logits
+        blocks = dict(zip(self._starts, torch.split(x, self._widths, dim=1), strict=True))
         for pointer, places in self._pointers:
-            said = self._point(p, pointer, x, features) @ places
+            said = self._point(p, pointer, blocks[self._block_of(pointer)], features) @ places
             logits = logits + functional.pad(said, (pointer.columns.start, logits.shape[1] - pointer.columns.stop))
         return logits
 
-    def _point(self, p: Parameters, pointer: Pointer, x: Tensor, features: Tensor) -> Tensor:
-        """[B, rows · roles]: what each row that a head points at says in each role."""
+    def _block_of(self, pointer: Pointer) -> int:
+        """First column of the pointer's block in what the trunk reads."""
+        return pointer.start - pointer.low * self.network.encoder[-1]
+
+    def _point(self, p: Parameters, pointer: Pointer, block: Tensor, features: Tensor) -> Tensor:
+        """[B, rows · roles]: what each row of an encoded block that a head points at says in each role."""
         count, width = pointer.high - pointer.low, self.network.encoder[-1]
-        rows = x[:, pointer.start : pointer.start + count * width].reshape(x.shape[0], count, width)
+        start = pointer.low * width
+        rows = block[:, start : start + count * width].reshape(block.shape[0], count, width)
         context = functional.linear(features, p[f"{pointer.context}/weight"])
         hidden = self._activate(self._linear(p, pointer.row, rows) + context[:, None])
         return functional.linear(hidden, p[f"{pointer.role}/weight"]).flatten(1)
@@ -133,7 +149,7 @@ class Network:
         name = f"head/{self.interface.heads[h].name}"
         x = torch.cat([features, seen], dim=1)
         for i in range(len(self.network.head_layers)):
-            x = self._activate(self._linear(p, f"{name}/{i}", x))
+            x = self._layer(p, f"{name}/{i}", x)
         return self._linear(p, f"{name}/{len(self.network.head_layers)}", x)
 
     def normal_picks(self, picks: Tensor, scaling: Scaling) -> Tensor:
@@ -153,10 +169,34 @@ class Network:
         if self._is_plain:
             return x
         frames = x.view(x.shape[0], len(self.network.frames), -1)  # not len(x): exports keep the number of rows open
-        parts = [self._encode(p, frames[:, f], block) for f in range(frames.shape[1]) for block in self._blocks]
+        blocks = list(zip(self._blocks, self._plans, strict=True))
+        parts = [self._encode(p, frames[:, f], *block) for f in range(frames.shape[1]) for block in blocks]
         return torch.cat(parts, dim=1)
 
-    def _encode(self, p: Parameters, x: Tensor, layout: BlockLayout) -> Tensor:
+    def _encode(self, p: Parameters, x: Tensor, layout: BlockLayout, plan: BlockPlan) -> Tensor:
+        block = layout.block
+        if self.network.encoder and block.count > 1:
+            joined = self._encoded_rows(p, x, layout, plan)
+            if self.network.pooling == "mean_max":
+                return torch.cat([joined.mean(dim=1), joined.amax(dim=1)], dim=1)
+            return joined.reshape(x.shape[0], -1)
+        return self._items(p, x, layout).reshape(x.shape[0], -1)
+
+    def _encoded_rows(self, p: Parameters, x: Tensor, layout: BlockLayout, plan: BlockPlan) -> Tensor:
+        """[B,count,E]: each of a block's rows after its encoder."""
+        name, first = encoder_name(layout.block), 0
+        if self._runs_compiled(x):
+            tables = [p[table] for table, _ in layout.tables]
+            joined = encoded_rows(x, plan, p[f"{name}/0/weight"], p[f"{name}/0/bias"], tables)
+            joined, first = joined.view(x.shape[0], plan.count, -1), 1
+        else:
+            joined = self._items(p, x, layout)
+        for i in range(first, len(self.network.encoder)):
+            joined = self._layer(p, f"{name}/{i}", joined)
+        return joined
+
+    def _items(self, p: Parameters, x: Tensor, layout: BlockLayout) -> Tensor:
+        """[B,count,I]: numbers and embedded ids of each of a block's rows."""
         block = layout.block
         items = x[:, layout.start : layout.start + block.width].reshape(x.shape[0], block.count, len(block.features))
         parts = [items[:, :, columns(layout.reals)]]
@@ -164,13 +204,7 @@ class Network:
             functional.embedding(items[:, :, columns(features)].long(), p[name]).flatten(2)
             for name, features in layout.tables
         ]
-        joined = torch.cat(parts, dim=2)
-        if self.network.encoder and block.count > 1:
-            for i in range(len(self.network.encoder)):
-                joined = self._activate(self._linear(p, f"{encoder_name(block)}/{i}", joined))
-            if self.network.pooling == "mean_max":
-                return torch.cat([joined.mean(dim=1), joined.amax(dim=1)], dim=1)
-        return joined.reshape(x.shape[0], -1)
+        return torch.cat(parts, dim=2)
 
     def _standardise(self, x: Tensor, pair: tuple[Tensor, Tensor] | None) -> Tensor:
         assert pair is not None, "statistics of these features are missing"
@@ -179,8 +213,17 @@ class Network:
 
     def _mlp(self, p: Parameters, name: str, layers: int, x: Tensor) -> Tensor:
         for i in range(layers):
-            x = self._activate(self._linear(p, f"{name}/{i}", x))
+            x = self._layer(p, f"{name}/{i}", x)
         return x
+
+    def _layer(self, p: Parameters, name: str, x: Tensor) -> Tensor:
+        if not self._runs_compiled(x):
+            return self._activate(self._linear(p, name, x))
+        output = rectified_layer(x.reshape(-1, x.shape[-1]), p[f"{name}/weight"], p[f"{name}/bias"])
+        return output.view(*x.shape[:-1], -1)
+
+    def _runs_compiled(self, x: Tensor) -> bool:
+        return self._is_compiled and x.dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
 
     def _linear(self, p: Parameters, name: str, x: Tensor) -> Tensor:
         return functional.linear(x, p[f"{name}/weight"], p[f"{name}/bias"])

@@ -6,7 +6,7 @@ A layer remembers which file or flag gave each value, so that an error can say w
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,9 +98,20 @@ def find_preset(name: str, working_directory: Path) -> Path:
         if info.alias and name == info.alias:
             return info.path
     words = [word for info in known for word in (info.name, info.alias) if word]
-    close = difflib.get_close_matches(name.removeprefix("config/").removesuffix(".yml"), words, 1, 0.5)
-    hint = f"did you mean '{close[0]}'?" if close else "they are files, or names"
-    raise UserError(f"there is no preset '{name}'", f"{hint} (`pvp-ml config list` shows all)")
+    close = " or ".join(f"'{word}'" for word in near(name.removeprefix("config/").removesuffix(".yml"), words))
+    hint = f"did you mean {close}? `pvp-ml config list` shows all" if close else "see `pvp-ml config list`"
+    raise UserError(f"there is no preset '{name}'", hint)
+
+
+def near(name: str, words: Sequence[str]) -> list[str]:
+    """At most three of the words that someone who typed `name` may have meant; none if none is close.
+
+    `nh/quik` and `quick` are close to `nh/quick`, and so is the folder `nh`.
+    """
+    if close := difflib.get_close_matches(name, words, 1, 0.7):
+        return close
+    same = [word for word in words if name.lower() in word.lower().split("/")]
+    return same[:3]
 
 
 def list_presets(working_directory: Path) -> Iterator[PresetInfo]:

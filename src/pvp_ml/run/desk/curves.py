@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import math
 import os
-import stat
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from pvp_ml.documents.plain_file import open_plain
 
 MAX_LINE_BYTES = 1 << 16
 MAX_READ_BYTES = 32 << 20
@@ -73,10 +74,8 @@ class Curves:
     def refresh(self) -> None:
         """Read what was appended. A missing or unreadable file gives nothing."""
         try:
-            with open(self._path, "rb", opener=_no_wait) as file:
+            with open_plain(self._path) as file:
                 facts = os.fstat(file.fileno())
-                if not stat.S_ISREG(facts.st_mode):
-                    return
                 if (facts.st_dev, facts.st_ino) != self._file or facts.st_size < self._place:
                     self._restart()
                     self._file = (facts.st_dev, facts.st_ino)
@@ -134,8 +133,3 @@ class Curves:
             self.curves[name] = Curve()
         self.curves[name].add(steps, float(value))
         self.last[name] = float(value)
-
-
-def _no_wait(path: str, flags: int) -> int:
-    """Opens without following a link and without waiting for somebody at the other end of a pipe."""
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))

@@ -7,11 +7,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from pvp_ml.documents.plain_file import read_end
 from pvp_ml.errors import UserError
 from pvp_ml.run.desk import folder as files
 from pvp_ml.run.desk.curves import Curves
 from pvp_ml.run.jobs import Job, read_state, read_trainer, start_detached, stop_job
-from pvp_ml.run.store.run_store import RunStore, check_run_name
+from pvp_ml.run.store.run_store import RunStore, check_run_name, is_run_name
 from pvp_ml.selfplay.tally import wilson
 
 SHOWN_RUNS = 100
@@ -140,20 +141,11 @@ class Desk:
 
     def _log(self, folder: Path) -> str:
         """The end of what a detached run printed."""
-        path = folder / "logs" / "train.log"
         try:
-            if path.is_symlink() or not path.is_file():
-                return ""
-            with path.open("rb") as file:
-                file.seek(max(0, path.stat().st_size - 4000))
-                return file.read(4000).decode("utf-8", "replace")
+            return read_end(folder / "logs" / "train.log", 4000).decode("utf-8", "replace")
         except OSError:
             return ""
 
 
 def _is_run(entry: os.DirEntry[str]) -> bool:
-    try:
-        check_run_name(entry.name)
-    except UserError:
-        return False
-    return os.path.isdir(os.path.join(entry.path, "checkpoints"))
+    return is_run_name(entry.name) and os.path.isdir(os.path.join(entry.path, "checkpoints"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pvp_ml.documents.plain_file import read_plain
 from pvp_ml.documents.strict_json import parse_json
 from pvp_ml.documents.strict_yaml import MAX_BYTES, read_yaml
 from pvp_ml.errors import UserError
@@ -29,21 +29,11 @@ OWN = frozenset({"run.name", "run.preset", "run.directory", "tracking.view"})
 
 
 def read_limited(path: Path, limit: int) -> bytes | None:
-    """A small regular file, None when it is anything else. Links are not followed."""
+    """A small plain file, None when it is anything else."""
     try:
-        file = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        return read_plain(path, limit)
     except OSError:
         return None
-    try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            return None
-        with os.fdopen(os.dup(file), "rb") as opened:
-            data = opened.read(limit + 1)
-    except OSError:
-        return None
-    finally:
-        os.close(file)
-    return data if len(data) <= limit else None
 
 
 def settings(folder: Path) -> dict[str, Any]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 import safetensors.numpy
-from safetensors import SafetensorError
 
 from pvp_ml.cluster.codec import decode, encode
 from pvp_ml.cluster.shards import Shards
@@ -28,19 +25,6 @@ PROGRESS = "progress.json"
 MATCHES = "matches.bin"
 CLOCK = "clock.json"
 """The only file that depends on how fast the machine was."""
-
-
-@contextlib.contextmanager
-def checking(path: Path) -> Iterator[None]:
-    """Read from a checkpoint whose hashes are right but whose content may have been changed and resealed."""
-    try:
-        yield
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError, OverflowError, SafetensorError,
-            msgspec.MsgspecError) as error:  # fmt: skip
-        raise UserError(
-            f"checkpoint '{path.name}' does not hold what it must: {type(error).__name__} {error}"[:300],
-            "it was changed or made by another version; resume from another one with --resume",
-        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +60,50 @@ def pack(
     return files
 
 
+_Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 60)]
+
+
+class _Extra(msgspec.Struct, frozen=True):
+    """What the trainer adds to `progress.json`; league and hunts are checked by those who take them."""
+
+    phase: _Count
+    phase_since: _Count
+    results: dict[str, dict[str, Any]]
+    competition: dict[str, Any]
+    owes_milestone: bool = False
+
+
+class _Facts(msgspec.Struct, frozen=True):
+    """The shape of `progress.json`: what is in it decides what the run does next, and anybody may have written it."""
+
+    steps: _Count
+    rollouts: _Count
+    shards: Annotated[int, msgspec.Meta(ge=1, le=4096)]
+    extra: _Extra
+    members: list[str] = []
+
+
+class _Clock(msgspec.Struct, frozen=True):
+    """The shape of `clock.json`."""
+
+    seconds: Annotated[float, msgspec.Meta(ge=0, lt=1e12)]
+    last: dict[str, float | None] = {}
+
+
 def read_window(files: Mapping[str, bytes]) -> Window:
     """The window that `pack` was given; an empty one from older checkpoints."""
-    last = {str(name): float(value) for name, value in json.loads(files[CLOCK]).get("last", {}).items()}
+    last = {name: value for name, value in _clock(files).last.items() if value is not None}
     return Window(decode(files[MATCHES]) if MATCHES in files else {}, last)
 
 
 def read_extra(files: Mapping[str, bytes]) -> dict[str, Any]:
     """The JSON that the caller of `pack` added."""
-    extra: dict[str, Any] = json.loads(files[PROGRESS])["extra"]
-    return extra
+    return msgspec.structs.asdict(_facts(files).extra)
 
 
 def unpack(learning: Learning, files: Mapping[str, bytes], with_matches: bool = True) -> tuple[Progress, float]:
     """Continue from a checkpoint's files; returns progress and seconds trained so far."""
-    facts = json.loads(files[PROGRESS])
+    facts = _facts(files)
     for i, (name, trainee) in enumerate(learning.trainees.items()):
         if f"{_prefix(name)}policy.safetensors" in files:
             _unpack_trainee(_prefix(name), trainee, files)
@@ -99,9 +112,17 @@ def unpack(learning: Learning, files: Mapping[str, bytes], with_matches: bool = 
             magnet.flat.numpy()[:] = kept.pop("flat")
             for key, array in magnet.normalizer.items():
                 array[:] = kept[key]
-    _restore_shards(learning.shards, files, int(facts["shards"]), with_matches)
+    _restore_shards(learning.shards, files, facts.shards, with_matches)
     learning.shards.refresh()
-    return Progress(facts["steps"], facts["rollouts"]), float(json.loads(files[CLOCK])["seconds"])
+    return Progress(facts.steps, facts.rollouts), _clock(files).seconds
+
+
+def _facts(files: Mapping[str, bytes]) -> _Facts:
+    return msgspec.convert(json.loads(files[PROGRESS]), _Facts)
+
+
+def _clock(files: Mapping[str, bytes]) -> _Clock:
+    return msgspec.convert(json.loads(files[CLOCK]), _Clock)
 
 
 def _restore_shards(shards: Shards, files: Mapping[str, bytes], saved: int, with_matches: bool) -> None:

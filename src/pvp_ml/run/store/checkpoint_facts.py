@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pvp_ml.errors import UserError
+from pvp_ml.run.store.manifest import checking
 from pvp_ml.run.store.run_store import RunStore
 from pvp_ml.selfplay.league import League
 
@@ -18,10 +19,12 @@ def read_facts(folder: Path) -> dict[str, Any]:
     checkpoint = RunStore(folder.parent, folder.name).latest()
     if checkpoint is None:
         raise UserError(f"run '{folder.name}' has no checkpoint yet", "wait for its first one")
-    facts: dict[str, Any] = json.loads(checkpoint.files["progress.json"])
+    with checking(checkpoint.path):
+        facts: dict[str, Any] = json.loads(checkpoint.files["progress.json"])
     return facts
 
 
 def read_league(folder: Path) -> League:
     """The league of a run's newest checkpoint."""
-    return League.from_json(read_facts(folder)["extra"]["competition"]["league"])
+    with checking(folder):
+        return League.from_json(read_facts(folder)["extra"]["competition"]["league"])

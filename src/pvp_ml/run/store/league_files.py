@@ -7,9 +7,12 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
+from pvp_ml.documents.plain_file import read_plain
 from pvp_ml.errors import UserError
 from pvp_ml.run.store.checkpoint import PROGRESS
 from pvp_ml.selfplay.members import MemberFolder
+
+MAX_PROGRESS_BYTES = 64 << 20
 
 log = logging.getLogger(__name__)
 
@@ -23,8 +26,8 @@ def remove_unneeded(league: MemberFolder, kept: Iterable[Path]) -> int:
     needed: set[str] = set()
     for folder in kept:
         try:
-            needed.update(json.loads((folder / PROGRESS).read_bytes())["members"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            needed.update(json.loads(read_plain(folder / PROGRESS, MAX_PROGRESS_BYTES))["members"])
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             log.debug("no league member is removed: %s does not say whom it needs (%s)", folder.name, error)
             return 0
     gone = league.hashes() - needed

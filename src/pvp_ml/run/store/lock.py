@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from pvp_ml.documents.plain_file import read_plain
 from pvp_ml.documents.strict_json import JsonError, parse_json
 from pvp_ml.errors import UserError
 from pvp_ml.run.processes import command_line
@@ -86,15 +87,9 @@ class RunLock:
 def read_record(path: Path) -> dict[str, Any]:
     """The JSON object in a small file of a run folder; empty for anything else. Never waits, follows no link."""
     try:
-        file = os.open(path, os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0))
-    except OSError:
-        return {}
-    try:
-        return parse_json(os.read(file, _MAX_BYTES), path.name) if stat.S_ISREG(os.fstat(file).st_mode) else {}
+        return parse_json(read_plain(path, _MAX_BYTES), path.name, _MAX_BYTES)
     except (OSError, JsonError):
         return {}
-    finally:
-        os.close(file)
 
 
 def _open(path: Path) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime
 import itertools
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pvp_ml.documents.plain_file import read_plain
+from pvp_ml.documents.strict_json import parse_json
 from pvp_ml.errors import UserError, visible
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.run.store.run_store import NOTES, RunStore
@@ -16,6 +17,7 @@ from pvp_ml.selfplay.league import League
 
 NOTED = ("match/reward", "ppo/entropy", "ppo/approx_kl", "eval/win_rate")
 TRIES = 3
+MAX_NOTES_BYTES = 1 << 18
 _UNUSABLE = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -64,9 +66,9 @@ def pick_milestone(store: RunStore, ask: Callable[[str], str], tell: Callable[[s
 def _described(store: RunStore, label: str) -> str:
     """Steps, win rate and date, as far as they are noted."""
     try:
-        facts = json.loads((store.milestones / label / NOTES).read_bytes())
+        facts = parse_json(read_plain(store.milestones / label / NOTES, MAX_NOTES_BYTES), NOTES, MAX_NOTES_BYTES)
         rate = facts["metrics"].get("eval/win_rate")
         won = f", win rate {rate:.1%}" if rate is not None else ""
         return f"{facts['steps']:,} steps{won}, {facts['written'][:16].replace('T', ' ')}"
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, UserError, ValueError, KeyError, TypeError, AttributeError):
         return ""

@@ -12,49 +12,34 @@ crash at any instant costs at most one interval. No torch here: a writer may be 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import logging
 import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
-
+from pvp_ml.documents.plain_file import read_plain
 from pvp_ml.errors import SaveError as SaveError
 from pvp_ml.errors import UserError
 from pvp_ml.run.store.disk import Disk
 from pvp_ml.run.store.lock import RunLock
+from pvp_ml.run.store.manifest import MANIFEST as MANIFEST
+from pvp_ml.run.store.manifest import Checkpoint as Checkpoint
+from pvp_ml.run.store.manifest import DamagedCheckpointError as DamagedCheckpointError
+from pvp_ml.run.store.manifest import load as load
+from pvp_ml.run.store.manifest import make_manifest, manifest_bytes
 
 log = logging.getLogger(__name__)
 
-FORMAT = 1
-MANIFEST = "manifest.json"
 HEAD = "HEAD"
 NOTES = "meta.json"
 MAX_FAILED_SAVES = 3
-_MAX_MANIFEST_BYTES = 1 << 20
 _FOLDER = re.compile(r"ckpt-(\d{6,12})-(\d{1,18})")
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _RESERVED = {"all", "con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))}
-
-
-class DamagedCheckpointError(UserError):
-    """A folder that is not exactly what its writer wrote."""
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """One verified checkpoint or milestone; `files` is what was written, byte for byte."""
-
-    path: Path
-    step: int
-    spec_digest: str
-    files: Mapping[str, bytes]
 
 
 def check_run_name(name: str) -> str:
@@ -62,8 +47,13 @@ def check_run_name(name: str) -> str:
     return _check_name("run", name)
 
 
+def is_run_name(name: str) -> bool:
+    """Whether a run can be called that."""
+    return bool(_FILE_NAME.fullmatch(name)) and not name.endswith(".") and name.split(".")[0].lower() not in _RESERVED
+
+
 def _check_name(what: str, name: str) -> str:
-    if not _FILE_NAME.fullmatch(name) or name.endswith(".") or name.split(".")[0].lower() in _RESERVED:
+    if not is_run_name(name):
         raise UserError(
             f"{what} name {name[:120]!r} is not usable",
             "use 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit; 'all' is taken",
@@ -119,7 +109,7 @@ class RunStore:
             save = 1 + max((number for number, _, _ in self._folders()), default=0)
             final = self.checkpoints / f"ckpt-{save:06d}-{step}"
             aside = final.with_name(f"{final.name}.tmp-{os.getpid()}")
-            self._write_aside(aside, files, _manifest(step, files, spec_digest))
+            self._write_aside(aside, files, make_manifest(step, files, spec_digest))
             self._disk.rename(aside, final)
             self._disk.reached("renamed")
             self._disk.sync_folder(self.checkpoints)
@@ -212,8 +202,10 @@ class RunStore:
 
     def is_kept(self, checkpoint: Path) -> bool:
         """Whether a milestone holds exactly what this checkpoint folder holds."""
-        wanted = (checkpoint / MANIFEST).read_bytes()
-        return any((self.milestones / label / MANIFEST).read_bytes() == wanted for label in self.milestone_names())
+        wanted = manifest_bytes(checkpoint)
+        return wanted is not None and any(
+            manifest_bytes(self.milestones / label) == wanted for label in self.milestone_names()
+        )
 
     def milestone_names(self) -> list[str]:
         """Labels, oldest first."""
@@ -221,7 +213,8 @@ class RunStore:
             return []
         found = [p.parent for p in self.milestones.glob(f"**/{MANIFEST}") if ".tmp-" not in p.parent.name]
         ordered = sorted(found, key=lambda p: (p.stat().st_mtime_ns, p.name))
-        return [p.relative_to(self.milestones).as_posix() for p in ordered]
+        labels = [p.relative_to(self.milestones).as_posix() for p in ordered]
+        return [label for label in labels if all(map(is_run_name, label.split("/")))]
 
     def milestone(self, label: str) -> Checkpoint:
         """Load and verify a milestone."""
@@ -283,7 +276,7 @@ class RunStore:
     def _point_head(self, final: Path) -> None:
         self._replace_file(self.checkpoints / HEAD, final.name.encode(), "head-written")
         self._disk.reached("head-replaced")
-        named = (self.checkpoints / HEAD).read_text(encoding="ascii")
+        named = read_plain(self.checkpoints / HEAD, 1 << 10).decode("ascii")
         try:
             load(self.checkpoints / named)
         except DamagedCheckpointError as damage:
@@ -329,68 +322,3 @@ class RunStore:
             return []
         named = ((_FOLDER.fullmatch(path.name), path) for path in self.checkpoints.iterdir())
         return [(int(match[1]), int(match[2]), path) for match, path in named if match]
-
-
-def load(path: Path) -> Checkpoint:
-    """Read a checkpoint folder and verify every byte of it; raises DamagedCheckpointError naming file and damage."""
-    manifest = _read_manifest(path)
-    files: dict[str, bytes] = {}
-    for name, facts in manifest.files.items():
-        if not _FILE_NAME.fullmatch(name):
-            raise DamagedCheckpointError(f"{MANIFEST} names a file {name[:100]!r}")
-        try:
-            if (path / name).stat().st_size != facts.bytes:
-                raise DamagedCheckpointError(f"{name} does not have its {facts.bytes} bytes")
-            data = (path / name).read_bytes()
-        except OSError as error:
-            raise DamagedCheckpointError(f"{name} cannot be read: {error.strerror}") from error
-        if hashlib.sha256(data).hexdigest() != facts.sha256:
-            raise DamagedCheckpointError(f"{name} does not match its SHA-256")
-        files[name] = data
-    return Checkpoint(path, manifest.step, manifest.spec_digest, files)
-
-
-def _manifest(step: int, files: Mapping[str, bytes], spec_digest: str) -> bytes:
-    facts = {name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in files.items()}
-    return _seal({"format": FORMAT, "step": step, "spec_digest": spec_digest, "files": facts})
-
-
-def _seal(body: dict[str, Any]) -> bytes:
-    """The only spelling of a manifest: any other byte means damage."""
-    text = json.dumps(body, sort_keys=True, indent=1)
-    seal = hashlib.sha256(text.encode()).hexdigest()
-    return json.dumps({"manifest": body, "sha256": seal}, sort_keys=True, indent=1).encode()
-
-
-def _read_manifest(path: Path) -> _Manifest:
-    try:
-        with (path / MANIFEST).open("rb") as file:
-            data = file.read(_MAX_MANIFEST_BYTES + 1)
-        body = json.loads(data)["manifest"]
-        sealed = len(data) <= _MAX_MANIFEST_BYTES and isinstance(body, dict) and _seal(body) == data
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DamagedCheckpointError(f"{MANIFEST} cannot be read: {error}") from error
-    if not sealed:
-        raise DamagedCheckpointError(f"{MANIFEST} does not match its SHA-256")
-    if body.get("format") != FORMAT:
-        raise DamagedCheckpointError(
-            f"checkpoint format {body.get('format')!r} is not {FORMAT}", "load it with the version that wrote it"
-        )
-    try:
-        return msgspec.convert(body, _Manifest)
-    except msgspec.ValidationError as error:
-        raise DamagedCheckpointError(f"{MANIFEST} is not one: {error}") from error
-
-
-class _FileFacts(msgspec.Struct, frozen=True):
-    bytes: Annotated[int, msgspec.Meta(ge=0)]
-    sha256: str
-
-
-class _Manifest(msgspec.Struct, frozen=True):
-    """The shape of a manifest's body."""
-
-    format: int
-    step: Annotated[int, msgspec.Meta(ge=0)]
-    spec_digest: str
-    files: dict[str, _FileFacts]

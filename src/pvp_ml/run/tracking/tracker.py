@@ -6,15 +6,23 @@ import json
 import logging
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
+
+from pvp_ml.documents.plain_file import open_plain, read_end
+from pvp_ml.errors import UserError
 
 log = logging.getLogger(__name__)
 
 MAX_FAILURES = 3
 """Failures in a row after which a sink is given up."""
+
+MAX_LINE_BYTES = 1 << 18
+MAX_FILE_BYTES = 4 << 30
+MAX_COUNT = 1e18
+"""Steps and seconds beyond it are no counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +110,7 @@ class JsonLines:
     """`metrics.jsonl`: one object per line, in order of steps, without a point that a resumed run will write again."""
 
     def __init__(self, path: Path, resumed_steps: int) -> None:
-        kept = _lines_until(path, resumed_steps)
+        kept = [line for line, point in _points(path) if point["steps"] <= resumed_steps]
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(path.name + ".tmp")
         beside.write_bytes(b"".join(kept))
@@ -122,24 +130,47 @@ class JsonLines:
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """The points of a run, oldest first; a line that was cut off by a crash is left out."""
-    return [json.loads(line) for line in _lines_until(path, None)]
+    """The points of a run, oldest first; a line that was cut off by a crash, or is no point, is left out."""
+    return [point for _, point in _points(path)]
 
 
-def _lines_until(path: Path, steps: int | None) -> Sequence[bytes]:
-    """Whole lines up to and including that step, all when `steps` is None."""
-    if not path.exists():
-        return []
-    kept = []
-    for line in path.read_bytes().splitlines(keepends=True):
-        try:
-            point = json.loads(line)
-            is_wanted = line.endswith(b"\n") and (steps is None or int(point["steps"]) <= steps)
-        except (ValueError, TypeError, KeyError):
-            continue
-        if is_wanted:
-            kept.append(line)
-    return kept
+def last_point(path: Path) -> dict[str, Any]:
+    """The newest point of a run, read from the end of the file; empty when there is none."""
+    try:
+        lines = read_end(path, MAX_LINE_BYTES).splitlines(keepends=True)
+    except OSError:
+        return {}
+    return next((point for line in reversed(lines) if (point := _point(line)) is not None), {})
+
+
+def _points(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Each whole line of a plain file, and the point in it."""
+    try:
+        file = open_plain(path)
+    except OSError:
+        return
+    with file:
+        if (size := os.fstat(file.fileno()).st_size) > MAX_FILE_BYTES:
+            raise UserError(f"'{path}' has {size} bytes, the limit is {MAX_FILE_BYTES}", "delete its older half")
+        while line := file.readline(MAX_LINE_BYTES):
+            if (point := _point(line)) is not None:
+                yield line, point
+
+
+def _point(line: bytes) -> dict[str, Any] | None:
+    """The file may have been written by anybody: `steps` and `seconds` are numbers that fit, or it is no point."""
+    try:
+        point = json.loads(line) if line.endswith(b"\n") else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(point, dict):
+        return None
+    is_point = all(_is_count(value) for value in (point.get("steps"), point.get("seconds", 0)))
+    return point if is_point else None
+
+
+def _is_count(value: object) -> bool:
+    return type(value) in (int, float) and 0 <= value < MAX_COUNT  # type: ignore[operator]
 
 
 def _number(value: float) -> float | int | None:

@@ -92,6 +92,11 @@ class HttpSide:
                 await link.answer(error.status, encode_error("bad_request", str(error)), close=True)
         except (OSError, TimeoutError):
             pass  # gone or late: nothing to answer
+        except Exception as error:  # one client's request must not end in a traceback
+            log.error("a request failed: %s: %s", type(error).__name__, error)
+            log.debug("where it failed", exc_info=True)
+            with contextlib.suppress(OSError, TimeoutError):
+                await link.answer(500, encode_error("internal", "that failed; see the server's log"), close=True)
         finally:
             self._gate.side.leave(link)
             await link.close()
@@ -127,11 +132,11 @@ class HttpSide:
         if head.path == "/v1/stream":
             await self._stream(request, link, await self._is_known(head, link))
             return False
-        if not self._gate.token:
-            self._gate.side.settle(link)
         self.busy += 1
         try:
             body = await self._body(head, link)
+            if not self._gate.token:
+                self._gate.side.settle(link)
             return await self._answer(head, body, link)
         finally:
             self.busy -= 1

@@ -48,11 +48,13 @@ class Socket:
 
     async def accept(self, head: h11.Request) -> None:
         """Answer the handshake; raises HttpError when it is none."""
+        if head.method != b"GET":
+            raise HttpError(405, "this path speaks WebSocket: use GET")
         try:
             self._state.initiate_upgrade_connection(list(head.headers.raw_items()), head.target.decode("latin-1"))
             if not any(isinstance(event, Request) for event in self._state.events()):
                 raise HttpError(400, "this path speaks WebSocket")
-        except RemoteProtocolError as error:
+        except (RemoteProtocolError, UnicodeError) as error:
             raise HttpError(400, f"this path speaks WebSocket: {error}"[:200]) from error
         await self._send(AcceptConnection())
         if data := self._link.left_over():

@@ -8,7 +8,7 @@ const path = require('path');
 
 const scripts = process.argv[2];
 const load = name => require(path.join(scripts, name));
-load('speedup.js').install();
+load('speed/speedup.js').install();
 const {Battle, Teams} = load('simulator.js');
 const {cloneBattle} = load('search/clone.js');
 const {generator, battleSeed} = load('seeds.js');

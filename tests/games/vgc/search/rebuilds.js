@@ -9,7 +9,7 @@ const path = require('path');
 
 const scripts = process.argv[2];
 const load = name => require(path.join(scripts, name));
-load('speedup.js').install();
+load('speed/speedup.js').install();
 const {Match} = load('match.js');
 const {Teams} = load('simulator.js');
 const {BOTS} = load('bots/bots.js');

@@ -7,7 +7,7 @@ const crypto = require('crypto');
 const fs = require('fs');
 const {Battle, Teams} = require('./simulator');
 const legal = require('./legal');
-const speedup = require('./speedup');
+const speedup = require('./speed/speedup');
 const {battleSeed, generator} = require('./seeds');
 
 const MAX_CHOICES = 2000;
@@ -48,18 +48,16 @@ const digest = text => crypto.createHash('sha256').update(text).digest('hex').sl
 
 // Battles whose logs differ between stock and speed-up, per format.
 function compare(teamsByFormat, count) {
-  const stock = Battle.prototype.findEventHandlers;
   const refused = speedup.install();
-  const fast = Battle.prototype.findEventHandlers;
   const report = [];
   for (const [format, teams] of Object.entries(teamsByFormat)) {
     const hash = crypto.createHash('sha256');
     let different = 0;
     let lines = 0;
     for (let seed = 1; seed <= count; seed++) {
-      Battle.prototype.findEventHandlers = stock;
+      speedup.uninstall();
       const slow = playLog(format, teams, seed);
-      Battle.prototype.findEventHandlers = fast;
+      speedup.install();
       if (playLog(format, teams, seed) !== slow) different++;
       hash.update(digest(slow));
       lines += slow.split('\n').length;

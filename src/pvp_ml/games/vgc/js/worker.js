@@ -8,7 +8,7 @@
 console.log = console.error; // stdout belongs to the frames
 
 const {Worker} = require('worker_threads');
-const speedup = require('./speedup');
+const speedup = require('./speed/speedup');
 const {Match, FAULT} = require('./match');
 const {writeRecord, writeFault, RECORD_SIZE, OFFSETS, SIGNALS, REWARDS} = require('./record');
 const layout = require('./observe/layout');

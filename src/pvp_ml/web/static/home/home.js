@@ -20,7 +20,7 @@ function poster(game) {
 
 function gameCard(game, models) {
   const own = models.filter((model) => model.game === game.name).length;
-  const about = game.trouble ? game.trouble : `${own === 1 ? "1 model" : `${own} models`} · ${game.status}`;
+  const about = game.trouble ? game.trouble : [own === 1 ? "1 model" : own ? `${own} models` : "bots only", game.status].join(" · ");
   return el("li", { class: `game${game.trouble ? " closed" : ""}` }, game.trouble ? null : el("a", { class: "cover", href: page("play", game.name), "aria-label": `Play ${game.title}` }), poster(game),
     el("div", { class: "words" }, el("h3", {}, game.title), el("p", { class: "quiet" }, about)));
 }
@@ -51,7 +51,7 @@ function modelRow(model) {
   const name = el("a", { href: `/models/${model.name.split("/").map(encodeURIComponent).join("/")}` }, model.name);
   if (model.trouble) return el("tr", { class: "broken" }, el("th", { scope: "row" }, model.name), el("td", { colspan: "4", class: "quiet" }, model.trouble));
   const best = model.best ? `${percent(model.best.score, 1)} against ${model.best.opponent}` : "not measured";
-  return el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, model.game), el("td", { class: "number" }, count(model.steps)), el("td", {}, best),
+  return el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, model.game), el("td", { class: "number steps" }, model.steps ? count(model.steps) : "–"), el("td", {}, best),
     el("td", { class: "quiet" }, model.calibrated.length ? `measured against ${model.calibrated.join(", ")}` : ""));
 }
 

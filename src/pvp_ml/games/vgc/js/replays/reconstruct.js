@@ -1,21 +1,25 @@
 // A spectator's log read back into decisions: what each side saw is rebuilt, what it chose is taken from what happened.
 //
 // A log shows executed actions, not choices. A Pokémon that fainted, slept or flinched before it acted, or whose target
-// may have been redirected, hides its choice: then the whole decision is left out and counted under its reason. Own
-// stats are estimated, and moves that never appear in log or sheet are missing.
+// may have been redirected, hides its choice: then the whole decision is left out and counted under its reason. So is
+// everything that a team with an Illusion decides. Own stats are estimated, and moves that never appear are missing.
 'use strict';
 
 const legal = require('../legal');
 const {Dex, toID} = require('../simulator');
 const {isLegal} = require('../choices');
 const {estimateStats} = require('../seen/perspective');
+const {effectId} = require('../seen/knowledge');
 const {Tracker} = require('../seen/tracker');
 
 const {PASS, SWITCH, TARGETS} = legal;
 const BROUGHT = 4;
 const ROSTER = 6;
-const REDIRECTING = ['followme', 'ragepowder'];
-const DRAWING = {Electric: 'lightningrod', Water: 'stormdrain'};
+const REDIRECTING = ['followme', 'ragepowder', 'spotlight'];
+const DRAWING = new Set(['lightningrod', 'stormdrain']);
+const DRAWN = new Set(['Electric', 'Water', 'Normal']); // Normal may turn into either
+const WIDENED = new Set(['expandingforce', 'terastarstorm']); // aimed at one foe, they may strike both; so do smart targets
+const EJECTING = new Set(['ejectbutton', 'ejectpack', 'emergencyexit', 'wimpout']);
 const PIVOTS = /\[from\] ?(move: )?(U-turn|Volt Switch|Flip Turn|Parting Shot|Baton Pass|Teleport|Chilly Reception|Shed Tail)/;
 
 const sideOf = ident => ident.charCodeAt(1) - 49;
@@ -32,6 +36,9 @@ class Side {
   clear() {
     this.choices = [null, null];
     this.gimmick = [false, false];
+    this.ejected = [false, false];
+    this.isSwapped = false;
+    this.hasFallen = false; // somebody fainted since the turn began: whoever aimed there struck another
     this.hidden = '';
   }
 }
@@ -48,7 +55,6 @@ class Reconstruction {
     this.sides = [new Side(), new Side()];
     this.counts = {decisions: 0, hidden: 0, won: -1, reasons: {}};
     this.names = {}; // p1, p2 → the players' names
-    this.hasFallen = false; // somebody fainted since the turn began: whoever aimed there struck another
     this.isUpkeep = false;
   }
 
@@ -75,6 +81,7 @@ class Reconstruction {
     this.sides.forEach((side, seat) => {
       const shown = [...Array(ROSTER).keys()].filter(i => this.known.teams[seat].mons[i].shown && !leads[seat].includes(i));
       const unseen = [...Array(ROSTER).keys()].filter(i => !this.known.teams[seat].mons[i].shown);
+      side.mayDisguise = this.known.teams[seat].mons.some(mon => Object.values(mon.species.abilities).includes('Illusion'));
       side.leads = leads[seat];
       side.backs = shown;
       side.list = [...leads[seat], ...shown, ...unseen].slice(0, BROUGHT);
@@ -127,6 +134,7 @@ class Reconstruction {
   }
 
   tell(asked, picks) {
+    if (this.sides[asked.seat].mayDisguise) return this.drop('one of its team can look like another');
     if (!isLegal(asked.mask, picks)) return this.drop('not allowed by what the log shows');
     this.counts.decisions++;
     return this.emit.send(asked.seat, asked.obs, asked.mask, picks);
@@ -165,7 +173,6 @@ class Reconstruction {
 
   beginTurn() {
     this.isUpkeep = false;
-    this.hasFallen = false;
     this.sides.forEach((side, seat) => {
       side.clear();
       const team = this.tracker.teams[seat];
@@ -202,17 +209,19 @@ class Reconstruction {
     else if (kind === 'swap') this.swap(side);
     else if (kind === 'drag') this.place(seat, slot, parts);
     else if (kind === 'faint') this.fall(seat, slot);
+    else if (['-enditem', '-activate'].includes(kind) && EJECTING.has(effectId(parts[3]))) side.ejected[slot] = true;
     else if (kind === '-start' && toID(parts[3]) === 'encore' && side.choices[slot] === null) side.hidden ||= 'was encored first';
     else if (kind === 'move') this.moved(seat, slot, parts);
   }
 
   swap(side) {
     [side.list[0], side.list[1]] = [side.list[1], side.list[0]];
+    side.isSwapped = true;
     side.hidden ||= 'places were swapped';
   }
 
   fall(seat, slot) {
-    this.hasFallen = true;
+    this.sides[seat].hasFallen = true;
     if (this.sides[seat].choices[slot] === null) this.sides[seat].hidden ||= 'fainted before it acted';
   }
 
@@ -238,12 +247,19 @@ class Reconstruction {
     const ident = parts[4] || '';
     if (!/^p[12][ab]/.test(ident) || parts.some(part => part.startsWith('[notarget]'))) return null;
     const other = sideOf(ident);
-    if (other === seat) return TARGETS.indexOf(slotOf(ident) === 0 ? -1 : -2);
-    const foes = this.tracker.teams[other].slots;
-    const drawn = DRAWING[this.dex.moves.get(move.id).type];
-    if (this.hasFallen || foes.some(foe => REDIRECTING.some(id => foe.volatiles[id])) ||
-      foes.some(foe => drawn && foe.mon && foe.mon.ability === drawn)) return null;
-    return TARGETS.indexOf(slotOf(ident) + 1);
+    if (this.mayBeRedirected(seat, other, slotOf(ident), this.dex.moves.get(move.id))) return null;
+    return TARGETS.indexOf(other === seat ? (slotOf(ident) === 0 ? -1 : -2) : slotOf(ident) + 1);
+  }
+
+  // Whether the Pokémon that was struck need not be the one that was aimed at.
+  mayBeRedirected(seat, other, slot, move) {
+    const {mon, ability, volatiles} = this.tracker.teams[other].slots[slot];
+    if (!mon || REDIRECTING.some(id => volatiles[id])) return true;
+    const later = this.known.teams[other].mons.find(known => known.name === mon.name);
+    const draws = [ability, mon.ability, later && later.ability].some(id => DRAWING.has(id));
+    if (draws && (DRAWN.has(move.type) || move.onModifyType)) return true;
+    if (other === seat) return false;
+    return this.sides[other].hasFallen || this.sides[other].isSwapped || WIDENED.has(move.id) || Boolean(move.smartTarget);
   }
 
   // Everything that comes in at once: chosen switches of the turn, replacements of the fallen, pivots.
@@ -251,7 +267,9 @@ class Reconstruction {
     let end = at;
     while (end + 1 < this.lines.length && this.lines[end + 1].startsWith('|switch|')) end++;
     const group = this.lines.slice(at, end + 1).map(line => line.split('|'));
-    const isPivot = PIVOTS.test(this.lines[at]);
+    const {ejected} = this.sides[sideOf(group[0][2])];
+    const isPivot = PIVOTS.test(this.lines[at]) || ejected[slotOf(group[0][2])];
+    ejected[slotOf(group[0][2])] = false;
     if (isPivot || this.isUpkeep) {
       const groups = [0, 1].map(seat => group.filter(parts => sideOf(parts[2]) === seat));
       const asked = groups.map((own, seat) => own.length ? this.askForced(seat, own, isPivot) : null); // both choose unseen

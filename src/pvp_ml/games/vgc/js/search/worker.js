@@ -8,7 +8,7 @@
 
 console.log = console.error; // stdout belongs to the frames
 
-const speedup = require('../speedup');
+const speedup = require('../speed/speedup');
 const {writeObservation, size} = require('../observe/encode');
 const {recordedPosition} = require('./positions');
 const {Room, columns, Declined} = require('./rooms');

@@ -16,17 +16,48 @@ function currentTypes(species, slot, tera) {
   return slot && slot.addedType && !types.includes(slot.addedType) ? [...types, slot.addedType] : types;
 }
 
-function estimateStats(species, level) {
-  return BASE_STATS.map((stat, i) => {
-    const points = Math.floor((2 * species.baseStats[stat] + 31 + TYPICAL_EFFORT) * level / 100);
-    return i === 0 ? points + level + 10 : points + 5;
-  });
+// What does not change during a battle is worked out once.
+class Memory {
+  constructor() {
+    this.entries = new WeakMap(); // Dex, species or list of entries → Map of what was asked → answer
+  }
+
+  of(owner, key, work) {
+    let known = this.entries.get(owner);
+    if (known === undefined) this.entries.set(owner, known = new Map());
+    let answer = known.get(key);
+    if (answer === undefined) known.set(key, answer = work(owner, key));
+    return answer;
+  }
 }
 
-function maxPP(dex, id) {
+const typicalStats = new Memory();
+const fullPoints = new Memory();
+const readDetails = new Memory();
+const firstEntries = new Memory();
+
+const estimateStats = (species, level) => typicalStats.of(species, level, workOutStats);
+
+function workOutStats(species, level) {
+  return Object.freeze(BASE_STATS.map((stat, i) => {
+    const points = Math.floor((2 * species.baseStats[stat] + 31 + TYPICAL_EFFORT) * level / 100);
+    return i === 0 ? points + level + 10 : points + 5;
+  }));
+}
+
+const maxPP = (dex, id) => fullPoints.of(dex, id, workOutPP);
+
+function workOutPP(dex, id) {
   const move = dex.moves.get(id);
   if (move.noPPBoosts) return move.pp || 1;
   return dex.currentMod.startsWith('champions') ? (move.pp / 5 + 1) * 4 : move.pp * 8 / 5 || 1;
+}
+
+// {species, level} of an entry's details, such as "Urshifu-Rapid-Strike, L50, M".
+function parseDetails(dex, details) {
+  const [name, ...rest] = details.split(', ');
+  const level = Number((rest.find(part => /^L\d+$/.test(part)) || 'L100').slice(1));
+  return {species: dex.species.get(name), level};
 }
 
 const remaining = (dex, mon, id) => Math.max(0, 1 - (mon ? mon.used.get(id) || 0 : 0) / maxPP(dex, id));
@@ -53,9 +84,7 @@ function onField(view, slot, index) {
 }
 
 function ownView(tracker, team, entry, index, selected, active, maxhp) {
-  const [name, ...rest] = entry.details.split(', ');
-  const species = tracker.dex.species.get(name);
-  const level = Number((rest.find(part => /^L\d+$/.test(part)) || 'L100').slice(1));
+  const {species, level} = readDetails.of(tracker.dex, entry.details, parseDetails);
   const mon = team.mons.find(known => known.species.baseSpecies === species.baseSpecies) || null;
   const fainted = isFainted(entry);
   const [hp, status] = entry.condition.split(' ');
@@ -94,13 +123,20 @@ function foeView(tracker, mon, slot, index) {
   }, slot, index);
 }
 
+// HP of a Pokémon when it is whole, and its species, as its owner was told at team preview; null of one that was not there.
+function firstLook(home, ident) {
+  const entry = home.find(other => other.ident === ident);
+  return entry ? {details: entry.details, full: Number(entry.condition.split(' ')[0].split('/')[1]) || 0} : null;
+}
+
 // The request says "0 fnt" of a fainted Pokémon; team preview said how much it has when it is whole, in its first forme.
 function fullHp(dex, home, entry) {
-  const first = home.find(other => other.ident === entry.ident) || entry;
-  const baseHp = ({details}) => dex.species.get(details.split(', ')[0]).baseStats.hp;
-  const level = Number((/, L(\d+)/.exec(entry.details) || ['', '100'])[1]);
-  const full = Number(first.condition.split(' ')[0].split('/')[1]) || 0;
-  return full + Math.floor(2 * (baseHp(entry) - baseHp(first)) * level / 100);
+  const first = firstEntries.of(home, entry.ident, firstLook);
+  if (!first) return Number(entry.condition.split(' ')[0].split('/')[1]) || 0;
+  if (first.details === entry.details) return first.full;
+  const now = readDetails.of(dex, entry.details, parseDetails);
+  const then = readDetails.of(dex, first.details, parseDetails);
+  return first.full + Math.floor(2 * (now.species.baseStats.hp - then.species.baseStats.hp) * now.level / 100);
 }
 
 // Own Pokémon in the order of the request's list (row n is "switch n+1"); those left at home follow.
