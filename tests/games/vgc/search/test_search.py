@@ -254,7 +254,7 @@ def test_memory_stays_bounded_over_many_searched_battles(build, bundle):
     kept = []
     made = contestants[0].make
     object.__setattr__(contestants[0], "make", lambda spec: kept.append(made(spec)) or kept[0])
-    evaluate(game, *contestants, 200)
+    evaluate(game, *contestants, 1000)
     pid = kept[0]._thinker.process.pid
     resident = int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
     assert resident < 450_000  # kB

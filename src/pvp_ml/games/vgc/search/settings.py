@@ -45,7 +45,7 @@ TRIES = 1.4
 
 
 def fitted(settings: SearchSettings) -> SearchSettings:
-    """The same with width and worlds that fit the budget: 4 × 4 in 2 worlds for 48 simulations, 13 × 13 in 4 for 1000."""
+    """The same with width and worlds that fit the budget: 4 × 4 in 2 worlds for 48 simulations, 8 × 8 in 3 for 300."""
     budget = min(settings.simulations, settings.ms * SIMULATIONS_PER_MS) if settings.ms else settings.simulations
     worlds = settings.worlds or (2 if budget < 200 else 3 if budget < 700 else 4)
     width = settings.width or min(16, max(3, round((budget / (TRIES * worlds)) ** 0.5)))
