@@ -69,7 +69,7 @@ def test_a_battle_is_watched_turn_by_turn(battle, tmp_path):
     second, third = (log.index(f"|turn|{n}") + 1 for n in (2, 3))
     room, server, page = "battle-gen9vgc2025regi-7", FakeServer(), tmp_path / "advice.html"
     request = AdviceRequest(server=server.url, team=TEAMS[0], simulations=4, page=page)
-    advices = watch(request)
+    turns = watch(request)
     threading.Thread(
         target=lambda: server.welcomed.get(timeout=60) == 0 and server.say("|challstr|4|x"), daemon=True
     ).start()
@@ -81,7 +81,7 @@ def test_a_battle_is_watched_turn_by_turn(battle, tmp_path):
     found = []
     answers = threading.Thread(target=lambda: answer(server, room, tell), daemon=True)
     answers.start()
-    for number, advice in enumerate(advices, 2):
+    for number, advice in enumerate(turns, 2):
         found.append((advice.kind, advice.turn, advice.simulations))
         tell(number)
     server.close()
