@@ -1,7 +1,10 @@
 """`pvp-ml advise vgc`: line-ups for two teams, choices in a recorded battle; legal, complete, the same for a seed."""
 
 import json
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 from fake_server import FakeServer
@@ -17,6 +20,7 @@ from pvp_ml.games.vgc.teams import shipped
 from pvp_ml.match import Bot, MatchPlan
 
 FORMAT = "gen9vgc2025regi"
+BENCHMARK = Path(__file__).parents[4] / "benchmarks" / "vgc_advise.py"
 TEAMS = ("shadow-rider", "zacian-screens")
 
 
@@ -112,6 +116,18 @@ def test_the_page_shows_the_same_as_the_text_and_nothing_as_markup():
     ):
         assert words in page
     assert "<b>" not in page and "<script" not in page and "http" not in page.replace("http-equiv", "")
+
+
+@pytest.mark.nightly
+def test_twenty_positions_are_answered_soon_and_alike_over_seeds(installation):
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARK), "20", "120", "3"], capture_output=True, text=True, timeout=3000
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    print(found)
+    assert found["not_searched"] == 0 and found["cpu_s_max"] <= 3.0
+    assert found["win_chance_spread_mean"] <= 0.05 and found["shared_play_mean"] >= 0.6
 
 
 def test_what_is_missing_is_named(installation, battle):
