@@ -30,9 +30,9 @@ def compare(now, past, team, last, rise, jump, limits, events, amounts, recovery
     """Fill events [10,M,S], amounts [4,M,S] and recovery_steps [M,S]; move `past` on.
 
     now = (touching, on_ground, demoed, has_flip, turtled, boost, roof_z, position, distance); past = (touching,
-    on_ground, demoed, has_flip, boost, streak, air_steps, steps_since_jump, turtle_clock, untouched_steps); last [M]: the
-    seat that touched last; rise [M,2]: goals of this step; limits = (never, turtle window, upright roof_z, reset gap, low
-    [3], high [3]).
+    on_ground, demoed, has_flip, boost, streak, air_steps, steps_since_jump, turtle_clock, untouched_steps); last [M]:
+    the seat that touched last; rise [M,2]: goals of this step; limits = (never, turtle window, upright roof_z, reset
+    gap, low [3], high [3]).
     """
     touching, on_ground, demoed, has_flip, turtled, boost, roof_z, position, distance = now
     was_touching, was_on_ground, was_demoed, had_flip, old_boost, streak, air_steps, since_jump, clocks, untouched = (
