@@ -49,7 +49,7 @@ LINES = {
     "bench": "sim --game nh",
     "doctor": "",
 }
-LONGEST_S = 90.0
+LONGEST_S = 20.0
 
 
 def measure(line: str, folder: Path, on_terminal: bool, environment: dict[str, str]) -> tuple[float, float, str]:

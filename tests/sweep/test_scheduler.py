@@ -53,7 +53,7 @@ def test_the_better_half_goes_on_and_the_best_is_trained_whole(sweep):
     whole = [trial for trial in trials if trial.score_at(40.0) is not None]
     assert 1 <= len(whole) <= 4
     best = max(trials, key=lambda trial: trial.score_at(10.0))
-    assert ranking(trials)[0].number == best.number
+    assert ranking(trials, CONFIG.rung_seconds)[0].number == best.number
     worst = min(trials, key=lambda trial: trial.score_at(10.0))
     assert len(worst.curve) <= 2, "whoever is weak is stopped"
     assert len(sweep.begun) < 8 * 3, "stopping saves runs"
@@ -90,7 +90,7 @@ def test_a_trial_that_fails_is_given_up(sweep, monkeypatch):
     monkeypatch.setattr(scheduler, "start_detached", lambda store, words: tries.append(store.path.name))
     finish(sweep)
     assert len(tries) == 8 * scheduler.MAX_STARTS
-    assert ranking(sweep.trials()) == []
+    assert ranking(sweep.trials(), CONFIG.rung_seconds) == []
 
 
 @pytest.mark.nightly

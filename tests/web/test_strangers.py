@@ -170,7 +170,7 @@ def test_a_guest_looks_on_in_one_room_only():
         await page.hear(json.dumps({"type": "start", "seats": ["bot:random", "bot:random"]}))
         assert guest.heard[-1]["type"] == "refused"
         await page.hear(json.dumps({"type": "watch", "room": "another"}))
-        assert "looking on" in guest.heard[-1]["message"]
+        assert "only lets you watch" in guest.heard[-1]["message"]
         await page.hear(json.dumps({"type": "watch", "room": facts["room"]}))
         assert guest.heard[2]["type"] == "room"
         assert len(arena.rooms) == 1

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from cyclopts import App
 
 MISTAKE, INTERRUPTED = 2, 130
-QUICK = frozenset({"jobs"})
-"""Commands that need no waiting line; `jobs remove` asks a question."""
+ASKS = ("jobs", "remove")
+"""A command that asks a question, beside which a waiting line would be drawn."""
 
 GROUPS = {
     "Start": {
@@ -149,9 +149,8 @@ def _complain(line: str) -> int:
 
 def enter(words: Sequence[str]) -> None:
     """Run one command line as a program: people who wait see what is being loaded."""
-    is_quick = set(words[:1]) & QUICK
     name = f"pvp-ml {' '.join(words[:1])}".strip()
-    with contextlib.nullcontext() if is_quick else waiting_line(name):
+    with contextlib.nullcontext() if tuple(words[:2]) == ASKS else waiting_line(name):
         code = run(words)
     sys.exit(code)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -53,7 +54,9 @@ def sweep(
         _search(config, folder, workers or cores(), seconds, quiet=as_json)
     trials = read_trials(folder, config.goal, list(config.ranges))
     if as_json:
-        print(json.dumps({"goal": config.goal, "trials": [_row(trial) for trial in ranking(trials)]}))
+        print(
+            json.dumps({"goal": config.goal, "trials": [_row(trial) for trial in ranking(trials, config.rung_seconds)]})
+        )
     else:
         _tell(config, folder, trials)
     if png:
@@ -78,19 +81,47 @@ def _keep(file: Path, folder: Path) -> SweepConfig:
 
 
 def _search(config: SweepConfig, folder: Path, workers: int, seconds: float, quiet: bool) -> None:
+    console = Console(stderr=True)
+    search = Sweep(config, folder, workers)
     try:
-        with FileLock(folder / "sweep.lock", timeout=0), Live(console=Console(stderr=True), transient=True) as live:
-            search = Sweep(config, folder, workers)
-            search.run(seconds, lambda trials: None if quiet else live.update(_table(config, trials)))
+        with FileLock(folder / "sweep.lock", timeout=0):
+            if quiet or not console.is_terminal:
+                search.run(seconds, News(lambda line: None if quiet else print(line, file=sys.stderr, flush=True)).show)
+            else:
+                with Live(console=console, transient=True) as live:
+                    search.run(seconds, lambda trials: live.update(_table(config, trials)))
     except Timeout:
         raise UserError(
             f"another process is running the sweep in '{folder}'", "wait for it, or choose another --name"
         ) from None
 
 
+class News:
+    """What a log gets instead of a live table: a line whenever a trial starts or is measured."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._known: dict[str, int] = {}  # trial → measurements that were told
+
+    def show(self, trials: list[Trial]) -> None:
+        """Tell what is new."""
+        for trial in trials:
+            told = self._known.get(trial.name)
+            if told is None and not trial.curve:
+                what = "the preset as it is" if trial.is_reference else _settings(trial)
+                self._tell(f"{trial.name} started: {what}")
+            for point in trial.curve[told or 0 :]:
+                self._tell(f"{trial.name} after {point.seconds:.0f} s: {point.score:.3f}")
+            self._known[trial.name] = len(trial.curve)
+
+
+def _settings(trial: Trial) -> str:
+    return ", ".join(f"{name.rpartition('.')[2]} {value}" for name, value in trial.settings.items())
+
+
 def _table(config: SweepConfig, trials: list[Trial]) -> Table:
     """The best trials, and the ones that are training."""
-    best = ranking(trials)[:SHOWN]
+    best = ranking(trials, config.rung_seconds)[:SHOWN]
     rows = [*best, *(t for t in trials if t.is_running and t not in best)]
     title = f"{len(trials)} trials, {sum(t.is_running for t in trials)} training"
     names = [name.rpartition(".")[2] for name in config.ranges]
@@ -109,11 +140,13 @@ def _table(config: SweepConfig, trials: list[Trial]) -> Table:
 
 def _tell(config: SweepConfig, folder: Path, trials: list[Trial]) -> None:
     Console().print(_table(config, trials))
-    if best := ranking(trials):
+    if best := ranking(trials, config.rung_seconds):
         preset = best[0].folder.with_suffix(".yml")
         print(f"best: {best[0].name}; train it longer: pvp-ml train --preset {preset} --name {folder.name}-best")
         own = next((trial for trial in best if trial.is_reference), None)
-        if own is not None:
+        if own is best[0]:
+            print(f"nothing has beaten the preset as it is ({own.name}: {own.best:.3f}) yet")
+        elif own is not None:
             print(f"the preset as it is ({own.name}): {own.best:.3f}; the best trial: {best[0].best:.3f}")
     else:
         print(f"no trial has been measured yet; logs are in {folder}/t001/logs")

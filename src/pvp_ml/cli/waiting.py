@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 DELAY_S = 0.25
 """Silence after which the line appears on a terminal; commands that answer sooner never show it."""
-LOG_DELAY_S = 0.6
+LOG_DELAY_S = 0.5
 """The same for logs, where the line stays."""
 REFRESH_S = 0.25
 ERASE = "\r\x1b[2K"

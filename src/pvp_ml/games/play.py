@@ -24,7 +24,7 @@ NOBODY = -1
 class Table:
     """A game with its buffers: what each row plays, for how long, and who decides.
 
-    A seat that a plan gives to `External(id)` is decided by `players[id]`; whoever is not in `players` (a person, a
+    A seat that a plan gives to `External(id)` is decided by `players[id]`; an id that is not in `players` (a person, a
     caller) writes into `actions` before `step`. After `start` and each `step`, `rows` [n] are the rows that `out[:n]`
     and `actions[:n]` speak of, `steps` [n] how long the match of the last step has been played there, `stopped` [n]
     whether it is over, and `plans_over` the plans of those that are.

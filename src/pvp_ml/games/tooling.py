@@ -224,6 +224,7 @@ class Tooling:
     """What a game can do for the commands.
 
     setup: `(tell)` fetches what it needs from outside (a simulator, meshes): `pvp-ml game setup`.
+    lacks: what `setup` would fetch, in a few words; '' when nothing is missing. `pvp-ml play` offers to fetch it.
     setup_packs: the same for training packs: `pvp-ml game setup NAME --packs`.
     shots: `(config, count)` opens the shots of its training packs, evenly spread, 0 = all: `pvp-ml bench shots`.
     team_commands: the commands of `pvp-ml team`, for a game whose players bring teams.
@@ -243,13 +244,14 @@ class Tooling:
     advise: what to do in a position of a recorded match, or turn by turn in one that is watched: `pvp-ml advise`.
     external: `(game, command)` starts a program that plays in this game: `pvp-ml eval --against external:COMMAND`.
     sim_server: the game behind a protocol of other trainers: `pvp-ml sim-server`.
-    served_players: scripted players that a server of its models serves beside them, unasked; `eval` knows them too.
+    served_players: scripted players that a server of its models also serves by default; `eval` knows them too.
     player_schemes: players with settings in their names, by scheme: `SCHEME:REST` is what `(REST, spec)` makes of REST.
     reward_flags: (flag, reward term): names under which people know the weight of a term.
     penalties: reward terms that count what goes wrong; a run that pays for one is warned.
     """
 
     setup: Callable[[Tell], None] | None = None
+    lacks: Callable[[], str] | None = None
     setup_packs: Callable[[Tell], None] | None = None
     shots: Callable[[Any, int], ShotCourse] | None = None
     team_commands: Callable[[], App] | None = None

@@ -15,7 +15,10 @@ def describe(model: Model) -> dict[str, Any]:
         "model": model.name,
         "frames": model.frames,
         "memory": model.memory > 0,
-        "features": [_feature(i, feature) for i, feature in enumerate(interface.features)],
+        "features": [
+            _feature(i, feature) | seen
+            for i, (feature, seen) in enumerate(zip(interface.features, _seen(model), strict=True))
+        ],
         "heads": [_head(head) for head in interface.heads],
         "gives": _gives(model),
         "request": {
@@ -30,6 +33,19 @@ def _feature(index: int, feature: Feature) -> dict[str, Any]:
     most = {"flag": 1, "id": (feature.vocab or 1) - 1}.get(feature.kind)
     row = {"index": index, "name": feature.name, "kind": feature.kind, "meaning": feature.doc}
     return row if most is None else row | {"min": 0, "max": most}
+
+
+def _seen(model: Model) -> list[dict[str, Any]]:
+    """What each feature looked like in training; a bot whose numbers lie far from it sends something else."""
+    count = model.interface.obs_size
+    statistics = model.bundle.normalizer if isinstance(model, PolicyModel) else {}
+    if len(statistics.get("obs/mean", ())) != count:
+        return [{}] * count
+    means, variances = statistics["obs/mean"], statistics["obs/var"]
+    return [
+        {"seen": {"mean": float(f"{mean:.4g}"), "std": float(f"{variance**0.5:.4g}")}}
+        for mean, variance in zip(means, variances, strict=True)
+    ]
 
 
 def _head(head: Head) -> dict[str, Any]:

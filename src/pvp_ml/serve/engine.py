@@ -8,6 +8,7 @@ how many are queued and from the pace at which they were served lately; when tha
 
 from __future__ import annotations
 
+import difflib
 import logging
 from bisect import bisect_left
 from collections import Counter, deque
@@ -144,7 +145,9 @@ class Engine:
             raise WireError("bad_request", f"'model' is missing; this server has {len(asked)} of them")
         model = self.models.get(name)
         if model is None:
-            raise WireError("unknown_model", f"there is no model {name[:80]!r}; GET /v1/models lists them")
+            close = difflib.get_close_matches(name[:80], self.models, 1)
+            hint = f"did you mean {close[0]!r}?" if close else "GET /v1/models lists them"
+            raise WireError("unknown_model", f"there is no model {name[:80]!r}; {hint}")
         return model
 
     def _flush(self) -> None:

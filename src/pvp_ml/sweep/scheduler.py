@@ -7,7 +7,7 @@ are picked up, stopped ones are resumed.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -117,6 +117,13 @@ class Sweep:
         start_detached(store, words)
 
 
-def ranking(trials: list[Trial]) -> list[Trial]:
-    """The best first: those that got furthest, by their last score."""
-    return sorted((t for t in trials if t.curve), key=lambda t: (round(t.curve[-1].seconds), t.best), reverse=True)
+def ranking(trials: list[Trial], rungs: Sequence[float]) -> list[Trial]:
+    """The best first: by the rungs that a trial reached, then by its last score.
+
+    Not by seconds: a run ends with its rollout, so equal rungs differ by seconds, the more the busier the machine.
+    """
+
+    def reached(trial: Trial) -> int:
+        return sum(trial.score_at(rung) is not None for rung in rungs)
+
+    return sorted((t for t in trials if t.curve), key=lambda t: (reached(t), t.best), reverse=True)

@@ -87,7 +87,7 @@ class Guard:
         return given.strip() if scheme.lower() == "bearer" else token
 
     def watch_key(self, room: str) -> str:
-        """What a share link carries in place of the token: good for looking on in this room and for nothing else."""
+        """What a share link carries in place of the token: it lets you watch this room and nothing else."""
         if not self._config.token:
             return ""
         seal = hmac.new(self._config.token.encode(), f"watch {room}".encode(), hashlib.sha256).hexdigest()[:32]

@@ -70,7 +70,7 @@ class Watch(Struct, tag="watch", forbid_unknown_fields=True):
 
 
 class Leave(Struct, tag="leave", forbid_unknown_fields=True):
-    """Stop the match, or stop looking on."""
+    """Stop the match, or stop watching."""
 
 
 Message = Start | Bring | Order | Pace | Step | Watch | Leave

@@ -25,7 +25,7 @@ def timed(protocol: Any, head_s: float, body_s: float, places: int) -> type[asyn
     """Uvicorn's HTTP protocol with limits on time, and `places` for those who have not finished a request.
 
     They have `head_s` seconds from the first byte to the end of the head and `body_s` more for the body. When all
-    places are taken, whoever has been at it longest is shown out.
+    places are taken, the one that has been at it longest is disconnected.
     """
     unfinished: dict[Any, asyncio.TimerHandle] = {}
 
@@ -78,7 +78,7 @@ def timed(protocol: Any, head_s: float, body_s: float, places: int) -> type[asyn
 
 
 def _taken(protocol: Any) -> Any:
-    """The same with an eye on answers: whoever takes nothing of one for LOOK_S is cut off."""
+    """The same for answers: a client that reads nothing of one for LOOK_S is disconnected."""
 
     class Taken(protocol):  # type: ignore[misc]
         """Compares what waits to be sent with what waited before."""

@@ -27,7 +27,7 @@ class Option:
 
 
 def people_config(game: GameType, given: Mapping[str, Any] = NOTHING) -> GameConfig:
-    """The game's settings where people play it, before they choose anything; `given` by whoever opened the page."""
+    """The game's settings where people play it, before they choose anything; `given` on the command line."""
     return registry.configure(game, {**dict(game.presentation.page_settings), **given})
 
 

@@ -28,11 +28,11 @@ class Connection:
 
 
 class Page:
-    """What one connection is doing: nothing, playing, or looking on."""
+    """What one connection is doing: nothing, playing, or watching."""
 
     def __init__(self, arena: Arena, connection: Connection, only_room: str = "") -> None:
         self._arena = arena
-        self._only_room = only_room  # a guest with a share link looks on there, and does nothing else
+        self._only_room = only_room  # a guest with a share link may watch there and nothing else
         self._connection = connection
         self._room: Room | None = None
 
@@ -50,7 +50,7 @@ class Page:
     async def _act(self, message: Message) -> None:
         is_guest_watching = isinstance(message, Watch) and message.room == self._only_room
         if self._only_room and not is_guest_watching:
-            raise UserError("this link is for looking on", "ask whoever runs the arena for the token")
+            raise UserError("this link only lets you watch", "ask the person who runs the server for the token")
         if isinstance(message, Start):
             room = await self._opened(message)
             self._sit(room, room.key)

@@ -81,7 +81,7 @@ class PlayerList:
         return Bot(player.name) if player.kind == "bot" else External(str(seat))
 
     def mind(self, identifier: str, seat: int, seats: Sequence[str]) -> Mind | None:
-        """A new mind for that seat, beside whoever sits in `seats`; None for you and for bots inside the game."""
+        """A new mind for that seat, given who sits in `seats`; None for you and for bots inside the game."""
         player = self.find(identifier)
         if player.path is not None:
             bundle = self._bundle(player.path)
@@ -109,7 +109,7 @@ class PlayerList:
         return known.get(rival.name) if rival is not None and rival.kind in ("bot", "player") else None
 
     def _bundle(self, path: Path) -> Bundle:
-        """The file as it is now: a run writes its model anew."""
+        """The file as it is now: a run keeps rewriting its model."""
         try:
             written = path.stat().st_mtime_ns
         except OSError as error:

@@ -1,4 +1,4 @@
-"""One match and everybody around it: the one who started it, those who look on, and the clock that drives it."""
+"""One match and everyone connected to it: the player who started it, the spectators, and the clock that drives it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Listener(Protocol):
     """A connection."""
 
     def push(self, message: Encoded) -> None:
-        """Send without waiting; a connection that cannot keep up is closed by whoever owns it."""
+        """Send without waiting; a connection that cannot keep up is closed by its owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Room:
     # what the starter says -------------------------------------------------------------------------------------------
 
     def order(self, step: int, picks: Picks) -> None:
-        """What the person does next; illegal picks are refused. An order for a step that is gone is judged anew."""
+        """What the person does next. Illegal picks are refused, judged by the current step."""
         mask = self.match.frame.mask
         if self.match.human is None:
             raise UserError("you are spectating this match", "sit down in the next one")

@@ -120,7 +120,7 @@ class Site:
         return as_json(self._arena(asked).frames(asked.body, asked.query.get("analyst", "")))
 
     def _controlled(self, act: Callable[[str], str]) -> Callable[[Asked], Reply]:
-        """Only for whoever has the key: a program of another user on this machine can reach the port, too."""
+        """Requires the key: other users' programs on this machine can reach the port too."""
 
         def answer(asked: Asked) -> Reply:
             if not secrets.compare_digest(asked.key.encode(), self.control.encode()):

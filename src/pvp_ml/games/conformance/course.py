@@ -90,7 +90,7 @@ def waiting_seats_are_ignored(subject: Subject) -> str:
 
 
 def idle_seats_are_accepted(subject: Subject) -> str:
-    """IDLE in every head is no input: the match goes on, and the cap stops it when nothing else does."""
+    """IDLE in every head is no input: the match continues, and the step limit ends it if nothing else does."""
     spec, game = subject.spec, subject.build()
     playthrough = Playthrough(game, subject.plans(subject.matches), idle=1.0)
     playthrough.begin()

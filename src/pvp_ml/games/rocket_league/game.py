@@ -305,7 +305,7 @@ class RocketLeagueGame:
         self._observation.write(now, context, out)
 
     def _refresh(self, rows: Index, out: StepBuffers) -> None:
-        """Observations of rows that began anew in this step."""
+        """Observations of rows whose match began in this step."""
         fresh = np.empty((len(rows), *out.obs.shape[1:]), np.float32)
         self._observe(derived_state.look(self.arenas, self.team, rows), rows, fresh)
         out.obs[rows] = fresh

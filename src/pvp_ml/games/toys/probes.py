@@ -1,4 +1,4 @@
-"""Learning probes: games so small that the right value and the right choice are known beforehand.
+"""Learning probes: games so small that the right value and the right choice are known in advance.
 
 Each probe breaks for one kind of mistake in a learner. `cases(config, gamma)` lists what a learned policy must say, and
 a match is won when every pick that matters was right. The kinds:

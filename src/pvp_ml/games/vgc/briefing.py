@@ -1,4 +1,4 @@
-"""What a seat was shown of a battle, as whoever thinks about it needs it."""
+"""What a seat was shown of a battle, in the form that a search needs."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class App {
     return `own ${this.arena.game}`;
   }
 
-  // Whoever sits down begins at the game's own speed; whoever watches keeps theirs.
+  // Players start at the game's own speed; spectators keep theirs.
   start(message) {
     this.again = message;
     const pace = message.seats.includes("you") ? this.arena.tick_ms : this.log.facts.tick_ms || this.arena.tick_ms;
@@ -241,7 +241,7 @@ class App {
     this.isDirty = true;
   }
 
-  // What was clicked, and what simply goes on (a prayer that is on).
+  // What was clicked, and what stays active (a prayer that is on).
   #order() {
     const { log, wishes } = this;
     const { legal, step } = log.newest;
@@ -301,6 +301,7 @@ try {
   const View = await viewOf(arena);
   document.body.dataset.panel = View.hasPanel === false ? "none" : "shown";
   const app = new App(arena, View);
+  $("status").textContent = "";
   app.begin();
 } catch (error) {
   $("status").textContent = `Can't open this game: ${error.message}`;

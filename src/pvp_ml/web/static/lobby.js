@@ -44,7 +44,7 @@ export class Lobby {
 
   #show() {
     this.dialog.showModal();
-    this.dialog.querySelector("#fight").focus({ preventScroll: true }); // whoever presses Enter plays
+    this.dialog.querySelector("#fight").focus({ preventScroll: true }); // Enter starts the match
   }
 
   startWith(seats, seed) {

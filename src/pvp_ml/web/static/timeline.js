@@ -124,7 +124,7 @@ export class Timeline {
     this.cursor.setAttribute("x1", x(log.at));
     this.cursor.setAttribute("x2", x(log.at));
     const isOld = log.frames.length < this.drawn || log.frames.length - this.drawn > (log.isLive ? log.frames.length / 100 : 0);
-    if (!isOld && this.chart.childElementCount) return; // a long match is drawn anew when it has grown by a hundredth
+    if (!isOld && this.chart.childElementCount) return; // a long match is redrawn once it has grown by 1 %
     this.drawn = log.frames.length;
     const lines = new Map();
     const add = (name, step, share) => {

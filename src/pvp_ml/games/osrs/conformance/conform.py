@@ -233,7 +233,7 @@ def conform(
 ) -> ConformReport:
     """Compare our game ('nh' or 'dharok') with every recorded fight in the folder; nothing in it is trusted.
 
-    `free_plays` times each fight is played anew for (c), 0 leaves (c) out; `seed` drives those dice; `limit` > 0 takes
+    For (c), each fight is played `free_plays` times with new dice (0 skips (c)), drawn from `seed`; `limit` > 0 takes
     only that many fights of each set; `progress` gets one line per set.
     """
     paths = sets_in(Path(folder), game)

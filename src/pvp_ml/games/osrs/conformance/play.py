@@ -1,6 +1,6 @@
 """Free play against recorded play: the same builds, gear and rules, random legal actions, our own dice.
 
-Every recorded fight is played many times anew. Where the recorded value lies among the played ones (its rank, ties
+Every recorded fight is played many times with new dice. The rank of the recorded value among the played ones (ties
 broken by chance) is uniform if both come from the same distribution, whatever the fight's build and gear. So the ranks
 of all fights of a build are tested for uniformity (Kolmogorov–Smirnov), one test per quantity and build, and Holm's
 correction keeps the chance of any false alarm at the chosen level.
@@ -151,7 +151,7 @@ class Ranks:
         self.entries: dict[tuple[str, str], list[tuple[float, float, float]]] = {}  # rank, recorded, mean played
 
     def add(self, fight: Fight) -> None:
-        """Play the fight anew and rank its recorded quantities."""
+        """Play the fight with new dice and rank its recorded quantities."""
         played = play_again(fight, self.times, self.rng)
         for name, value in quantities_of(recorded_tally(fight)).items():
             values = np.array([quantity[name] for quantity in played if name in quantity])

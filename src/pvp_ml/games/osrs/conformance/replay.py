@@ -185,7 +185,7 @@ class Replay:
             opp[S.SPLATS] = int(side.obs[later, 11] > 0)
 
     def set_run_mode(self, tick: int) -> None:
-        """A player without run energy walks; whoever never covers two tiles in a tick again is walking."""
+        """A player without run energy walks; one that never covers two tiles in a tick again is walking."""
         for seat in range(2):
             self.fighters[seat, S.WALKS] = tick > self.runs_until[seat]
 

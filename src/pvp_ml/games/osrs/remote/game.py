@@ -201,7 +201,7 @@ class RemoteGame:
         self._prepare(number, now)
 
     def _dismiss(self, number: int, agents: Iterable[Agent], now: float) -> None:
-        """Log out whoever has no fight: a server in lock step waits for everybody who is there."""
+        """Log out agents without a fight: a server in lock step waits for every agent that is logged in."""
         for agent in agents:
             if agent.is_in and not self._links.in_flight(agent.index):
                 agent.phase = Phase.LEAVING
@@ -355,7 +355,7 @@ class RemoteGame:
         self._next(number)
 
     def _settle(self, number: int, now: float) -> None:
-        """All steps of a row are answered: it goes on, or it ended and both sides are asked how."""
+        """All steps of a row are answered: it continues, or it ended and both sides are asked for the result."""
         row = self._rows[number]
         fighters = list(row.fighters)
         if any(agent.phase is not Phase.SEEING for agent in fighters):

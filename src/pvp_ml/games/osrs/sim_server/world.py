@@ -1,8 +1,8 @@
 """The agents of the simulation server and their fights: the protocol's state machine, without sockets or a clock.
 
-Time comes in as an argument, answers go out through the callback that came with the request. A fight goes on as soon as
-its own agents have spoken; nobody waits for another fight. Whoever keeps an opponent waiting past the deadline loses
-its fight: the opponent gets TARGET_LOST, and the match counts for nobody.
+Time is an argument; answers go out through the callback that came with the request. A fight continues as soon as both
+of its agents have sent their actions; no fight waits for another. An agent that keeps its opponent waiting past the
+deadline loses its fight: the opponent gets TARGET_LOST, and the match does not count.
 
 In lock step (`is_lock_step`) the world is as strict as the original server: there is one tick for all fights, it waits
 for every agent that has ever asked for a fight, and opponents find each other by the name that is shown, with the first
@@ -49,7 +49,7 @@ class WorldLimits:
     silent_s: float = 3600.0  # without any message an agent is removed
     orphan_s: float = 5.0  # the same once its connection is gone
     late_ticks: int = 3  # in real time: ticks without a step that an agent may miss
-    tick_s: float = 0.0  # 0 = when they have spoken; else a tick every so many seconds, whoever has
+    tick_s: float = 0.0  # 0 = when they have spoken; else a tick every so many seconds, no matter who has
     is_lock_step: bool = False  # one tick for all fights
 
 
@@ -187,7 +187,7 @@ class World:
             one.answer(encode_answer(self._sight(one)))
 
     def _match(self, agent: Agent) -> Agent | None:
-        """Who waits for this agent, and it for them; an agent that awaits any attacker takes whoever names it."""
+        """The agent that this one waits for and that waits for it; ATTACKER accepts the first that names this one."""
         waiting = [other for other in self.agents.values() if _is_waiting(other, agent)]
         if agent.reset.target == ATTACKER:
             return next((other for other in waiting if self._names(other, agent)), None)
@@ -263,7 +263,7 @@ class World:
         agent.state = State.TERMINAL
 
     def play_ticks(self) -> None:
-        """One tick of every fight, whoever has spoken; in real time called every `tick_s`."""
+        """One tick of every fight, no matter who has spoken; in real time called every `tick_s`."""
         seen: set[int] = set()
         for agent in list(self.agents.values()):
             if agent.fight is not None and id(agent.fight) not in seen:
@@ -292,7 +292,7 @@ class World:
         self.agents.pop(agent.id, None)
 
     def orphan(self, owner: object, now: float) -> None:
-        """A connection is gone: its agents have a moment to be spoken for by another one."""
+        """A connection was lost: another one has a moment to take over its agents."""
         for agent in self.agents.values():
             if agent.owner is owner and agent.orphaned is None:
                 agent.orphaned = now

@@ -52,7 +52,7 @@ def unit(a: Floats) -> Floats:
 
 
 def touch(m: Moment) -> Bools:
-    """1 when a touch begins; a touch that goes on pays once."""
+    """1 when a touch begins; a continued touch pays once."""
     return m.touch
 
 

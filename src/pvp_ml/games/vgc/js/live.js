@@ -25,7 +25,7 @@ function roomOf({room, format}) {
   return rooms.get(room);
 }
 
-// A server that is asked again sends the whole battle again; then everything is read anew.
+// A server that is asked again sends the whole battle again; then everything is read again.
 function read(state, lines) {
   if (lines.some(line => line.startsWith('|init|'))) state.tracker = new Tracker(state.tracker.dex);
   state.tracker.read(lines, 0);

@@ -223,7 +223,7 @@ class _Visit:
             self._look_for_battles(now)
 
     def _arrive(self) -> None:
-        """Logged in, perhaps again: rooms that we were in tell everything anew."""
+        """Logged in, perhaps again: rooms that we were in resend everything."""
         if not self._logins:
             what = "looks for battles" if self._settings.ladder else "waits for challenges"
             self._tell(f"{self._settings.user} {what} in {self._format} at {self._settings.server}")

@@ -32,7 +32,7 @@ function endTurn() {
   }
 }
 
-// A rule by its name is built anew each time, a hundred times a battle; nobody changes it.
+// A rule looked up by name is rebuilt each time, a hundred times per battle, and never changed.
 function getFormat(name, isTrusted) {
   if (typeof name !== 'string' || name.includes('@@@')) return stock.getFormat.call(this, name, isTrusted);
   let known = rulesets.get(this);

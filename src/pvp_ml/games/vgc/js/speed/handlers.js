@@ -1,7 +1,7 @@
 // A faster search for event handlers: effects known to have no callback for an event are skipped.
 //
 // The stock simulator asks every status, volatile, ability, item, species and side condition for callbacks whose names are
-// built anew at each event. Here each event gets a number once; each effect remembers by that number which of the event's
+// rebuilt at each event. Here each event gets a number once; each effect remembers by that number which of the event's
 // callbacks it has, and each Pokémon remembers the union over its four fixed effects, so that most searches end after one
 // array read per Pokémon. Which handlers are found, and in which order, does not change.
 'use strict';

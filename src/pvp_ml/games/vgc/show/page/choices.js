@@ -53,7 +53,7 @@ export class Choices {
     this.shown = key;
     this.asks.replaceChildren(...this.#ask(legal));
     this.#sheets();
-    if (!log.isPlaying && this.opened !== log.facts) this.sheets.open = true; // whoever watches has nothing else here
+    if (!log.isPlaying && this.opened !== log.facts) this.sheets.open = true; // spectators have nothing else here
     this.opened = log.facts;
     if (hadFocus) this.asks.querySelector("button:not(:disabled)")?.focus();
   }

@@ -80,7 +80,7 @@ export class Field {
       el("div", { class: "places" }, places));
   }
 
-  // All sentences up to the shown step; only the new ones are added while the battle goes on.
+  // All sentences up to the shown step; only new ones are added during the battle.
   #tell() {
     const { log } = this;
     if (log.at < this.shown || !log.moves || log.at > this.shown + 1) {
