@@ -294,9 +294,11 @@ class Arenas:
         """Whether the binding tells what was just read of these matches."""
         read = [part[matches].copy() for part in (self.game, self.pads, self.ball, self.cars, self.flags)]
         self.ask(matches)
-        told = [part[matches] for part in (self.game, self.pads, self.ball, self.cars, self.flags)]
+        answered = [part[matches] for part in (self.game, self.pads, self.ball, self.cars, self.flags)]
         columns: tuple[Any, ...] = (EVERY, EVERY, USED_OF_BALL, USED_OF_CAR, EVERY)
-        return all(np.array_equal(a[..., some], b[..., some]) for a, b, some in zip(read, told, columns, strict=True))
+        return all(
+            np.array_equal(a[..., some], b[..., some]) for a, b, some in zip(read, answered, columns, strict=True)
+        )
 
     def close(self) -> None:
         """Let go of the arenas."""
