@@ -323,7 +323,7 @@ def test_a_worker_killed_every_30_s_for_10_minutes(cluster, training, staleness)
 
     calm, _ = pace(60.0, 0)
     stormy, backs = pace(600.0, 30.0)
-    print(f"calm {calm:.0f}, stormy {stormy:.0f} steps per second, back after {max(backs):.1f} s at most")
+    print(f"figures: calm {calm:.0f}, stormy {stormy:.0f} steps per second, back after {max(backs):.1f} s at most")
     assert len(backs) >= 18
     assert max(backs) <= 10.0
     assert stormy >= 0.8 * calm

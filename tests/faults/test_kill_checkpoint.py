@@ -27,6 +27,7 @@ def check(counts, rounds):
     assert counts["steps"] > 0
     for never in ("lost", "different", "too_old", "too_new", "torch"):
         assert counts[never] == 0, counts
+    print(f"figures: {rounds} kills, {counts['lost']} runs lost, {counts['different']} states differ")
     assert counts["folders"] == 2  # as many as are kept: what the dead left lying was cleared away
 
 

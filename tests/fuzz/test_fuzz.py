@@ -7,6 +7,7 @@ ten minutes for old models and one for every other parser (PVP_ML_FUZZ_SECONDS s
 import importlib.util
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -87,4 +88,7 @@ def test_coverage_guided(name, tmp_path):
         [sys.executable, str(script), name, seconds], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    print("".join(line for line in done.stderr.splitlines(True) if "stat::" in line))
+    runs = re.search(r"stat::number_of_executed_units: *(\d+)", done.stderr)
+    coverage = re.findall(r"cov: (\d+) ft: (\d+)", done.stderr)
+    assert runs and coverage
+    print(f"figures: {name} {runs[1]} runs, {coverage[-1][0]} edges")

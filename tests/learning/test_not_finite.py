@@ -32,4 +32,5 @@ def test_the_run_stops_with_finite_weights_and_a_file(tmp_path):
     (path,) = (tmp_path / "x").glob("not-finite-*.json")
     assert str(path) in str(error.value)
     facts = json.loads(path.read_text())
+    print("figures: 5 updates in a row not finite: stopped, weights finite, diagnosis written")
     assert facts["weights_finite"] and facts["skipped"] == 5 and facts["gradients_not_finite"]

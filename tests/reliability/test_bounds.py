@@ -15,4 +15,4 @@ def test_no_index_leaves_its_array(tmp_path):
     done = subprocess.run([sys.executable, str(script), "10000"], env=checked, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.count("10000 ticks") == 2
-    print(done.stdout)
+    print("figures: " + "; ".join(done.stdout.splitlines()))

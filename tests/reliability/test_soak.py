@@ -153,7 +153,7 @@ def test_nothing_creeps(tmp_path):
         codes = {name: child.wait(60) for name, child in running.items()}
         for log in logs.values():
             log.close()
-    print(report)
+    print(f"figures: {report}")
     for name in commands:
         text = (tmp_path / f"{name}.log").read_text()
         assert "Traceback" not in text, text[-2000:]

@@ -126,7 +126,7 @@ def test_200_slow_clients(models_dir):
     facts = attempts(
         lambda: slow_facts(models_dir, slow=200, deaf=20, seconds=9.0, every_s=5.0), lambda f: f["ratio"] <= 2.0
     )
-    print(facts)
+    print(f"figures: {facts}")
     assert facts["errors"] == 0 and facts["timed_out"] == 200 and facts["deaf_closed"] == 20
 
 
@@ -209,7 +209,7 @@ def test_a_minute_of_overload(models_dir):
         lambda f: f["accepted_p99_ms"] <= 50.0 and f["rejected_p99_ms"] <= 5.0,
         lambda f: f["after_ratio"] <= 2.0 and f["other"] == 0,
     )
-    print(facts)
+    print(f"figures: {facts}")
     check_overload(facts)
 
 
@@ -278,5 +278,5 @@ def test_64_clients_are_served_without_errors(models_dir):
 @pytest.mark.nightly
 def test_64_clients_under_the_default_limits(models_dir):
     facts = attempts(lambda: errors_of_64(models_dir, 10.0, deadline_s=0.1, wait_s=0.03), lambda f: f["errors"] == 0)
-    print(facts)
+    print(f"figures: {facts}")
     assert facts["requests"] > 1000

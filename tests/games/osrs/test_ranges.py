@@ -10,6 +10,8 @@ from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.legal import Legality
 from pvp_ml.games.osrs import state as S
+from pvp_ml.games.osrs.kernels.fighter import count_inventory
+from pvp_ml.games.osrs.kernels.ground import step_on_path
 from pvp_ml.games.osrs.ranges import FIGHTER_BOUNDS, MATCH_BOUNDS
 from pvp_ml.match import External, MatchPlan, StepBuffers
 
@@ -104,7 +106,7 @@ def test_the_head_is_held_to_the_game(key, value):
 
 
 def play_all():
-    """Each column at the ends of its range, alone: what is accepted must play."""
+    """Each column at the ends of its range, alone, then many at once: what is accepted must play."""
     game, out = played()
     clean = game.snapshot()
     rng = np.random.default_rng(1)
@@ -113,9 +115,23 @@ def play_all():
             for bound in bounds:
                 game.restore(clean)
                 array[..., column] = bound[column]
-                game.restore(game.snapshot())
+                try:
+                    game.restore(game.snapshot())
+                except UserError as error:  # within its range, but not what the inventory holds
+                    assert "counts supplies" in str(error)
+                    continue
                 for _ in range(3):
                     step(game, out, rng)
+    for trial in range(60):
+        game.restore(clean)
+        for array, (low, high) in ((game.fighters, FIGHTER_BOUNDS), (game.state, MATCH_BOUNDS)):
+            chosen = rng.random(array.shape) < (0.03, 0.3, 1.0)[trial % 3]
+            array[chosen] = rng.integers(low, high, array.shape, endpoint=True)[chosen]
+        for me in game.fighters.reshape(-1, S.FIGHTER_SIZE):
+            count_inventory(me)
+        game.restore(game.snapshot())
+        for _ in range(12):
+            step(game, out, rng)
 
 
 def test_what_is_accepted_plays(tmp_path):
@@ -124,3 +140,24 @@ def test_what_is_accepted_plays(tmp_path):
         [sys.executable, "-c", PLAY, str(__file__).rpartition("/")[0]], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_supplies_that_are_counted_but_not_there_are_refused():
+    """Each number is within its range; together they made the rules drink from slot −1, outside the inventory."""
+    game, _ = played(ticks=5)
+    data = game.snapshot()
+    at = len(data) - sum(array.nbytes for array in game._arrays()) + 4 * (S.COUNT + S.KIND_BREW)
+    spoilt = data[:at] + np.int32(3).tobytes() + data[at + 4 :]
+    assert int(np.frombuffer(data[at : at + 4], np.int32)[0]) != 3
+    with pytest.raises(UserError, match="counts supplies that its inventories do not hold"):
+        game.restore(spoilt)
+
+
+def test_a_route_without_end_ends_where_its_queue_does():
+    """PATH_AT is within its range, but the route never comes to its end: the queue is not read beyond its words."""
+    me = np.zeros(S.FIGHTER_SIZE, np.int32)
+    me[S.WALKING], me[S.PATH_AT], me[S.DEST_X] = S.ON_PATH, 98, 5000
+    for _ in range(4000):
+        if me[S.WALKING]:
+            step_on_path(me)
+    assert (me[S.WALKING], me[S.PATH_AT]) == (0, 100)

@@ -78,6 +78,7 @@ def test_500_corruptions_are_found_and_the_previous_one_is_used(store, caplog):
         assert f"skipping {newest.name}" in caplog.text and victim.name in caplog.text
         victim.write_bytes(original)
     assert store.latest().step == 20
+    print("figures: 500 of 500 corruptions found, the previous checkpoint used each time")
 
 
 def test_missing_files_and_foreign_manifests_are_damage(store):
@@ -148,6 +149,7 @@ def test_disk_full_at_every_call_leaves_the_previous_checkpoint(tmp_path, error,
         else:
             break
     assert failures > 25
+    print(f"figures: {os.strerror(error)} at each of {failures} calls of a save: previous checkpoint whole each time")
 
 
 def test_training_goes_on_for_two_failed_saves_and_stops_at_the_third(tmp_path, caplog):

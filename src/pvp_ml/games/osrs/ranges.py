@@ -64,7 +64,7 @@ def _match() -> Iterator[tuple[int, int, int, int]]:
     yield 0, S.MATCH_SIZE, 0, 1
     yield S.TICK, 1, 0, FARTHEST
     yield S.MAX_TICKS, 1, 0, FARTHEST
-    yield S.DRAWS, 1, 0, _ANY[1]
+    yield S.DRAWS, 1, 0, _ANY[1] - FARTHEST
     yield S.KEY0, 2, *_ANY
     yield S.FIGHT_TYPE, 1, 0, S.FIGHT_ARENA
     yield S.FIGHT_RULE, 1, 0, S.FIGHT_DRAWN
@@ -82,6 +82,19 @@ FIGHTER_BOUNDS = _bounds(_fighter(), S.FIGHTER_SIZE)
 MATCH_BOUNDS = _bounds(_match(), S.MATCH_SIZE)
 
 
+def _check_counts(fighters: IntArray) -> None:
+    """Supplies are counted beside the inventory; the rules look for what a count says is there, and must find it."""
+    playing = fighters[fighters.any(axis=1)]  # a row that rests holds zeros
+    inventory = playing[:, S.INV : S.INV + S.INVENTORY_SIZE]
+    counts = np.zeros((len(playing), S.KINDS), np.int64)
+    np.add.at(counts, (np.arange(len(playing))[:, None], I.ITEM_KIND[inventory]), I.ITEM_DOSES[inventory])
+    if (counts != playing[:, S.COUNT : S.COUNT + S.KINDS]).any():
+        raise UserError(
+            "the snapshot counts supplies that its inventories do not hold",
+            "the checkpoint was changed; resume from another one",
+        )
+
+
 def check_state(fighters: IntArray, state: IntArray, drained: npt.NDArray[np.float64]) -> None:
     """Refuse numbers that no fight can reach: [M,2,FIGHTER_SIZE], [M,MATCH_SIZE] and [M,2] prayer points drained."""
     for what, rows, (low, high) in (("fighter", fighters, FIGHTER_BOUNDS), ("match", state, MATCH_BOUNDS)):
@@ -94,5 +107,6 @@ def check_state(fighters: IntArray, state: IntArray, drained: npt.NDArray[np.flo
                 f"allowed are {int(low[column])} to {int(high[column])}",
                 "the checkpoint was changed; resume from another one",
             )
+    _check_counts(fighters.reshape(-1, S.FIGHTER_SIZE))
     if not (np.isfinite(drained) & (drained >= 0) & (drained < MAX_LEVEL)).all():
         raise UserError("the snapshot's prayer drain is not a number from 0 to 255", "resume from another checkpoint")

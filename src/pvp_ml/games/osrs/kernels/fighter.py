@@ -36,7 +36,9 @@ def stop_attacking(me):
 
 @kernel
 def put(me, slot, item):
-    """Put an item (0 = nothing) into an inventory slot and keep the counts right."""
+    """Put an item (0 = nothing) into an inventory slot and keep the counts right; no slot (−1) is left alone."""
+    if slot < 0:
+        return
     old = me[S.INV + slot]
     me[S.COUNT + I.ITEM_KIND[old]] -= I.ITEM_DOSES[old]
     me[S.INV + slot] = item
@@ -127,9 +129,11 @@ def stow(me, slot, worn):
 
 @kernel
 def equip(me, slot):
-    """Put on the item of an inventory slot. False when there is no room for what comes off."""
+    """Put on the item of an inventory slot. False when there is no room for what comes off, or it cannot be worn."""
     item = me[S.INV + slot]
     place = I.ITEM_SLOT[item]
+    if place < 0:
+        return False
     weapon = me[S.WORN + S.WEAPON]
     shield = me[S.WORN + S.SHIELD]
     if place == S.WEAPON and I.ITEM_TWO_HANDED[item] and shield != 0:

@@ -244,6 +244,9 @@ def queue_route(me, match, bx, by):
 def step_on_path(me):
     """One tile of a queued route; queued tiles are not tested again."""
     at = me[S.PATH_AT]
+    if at >= MOST_STEPS:  # only in a state that was tampered with: its route never comes to its end
+        me[S.WALKING] = 0
+        return
     step = (me[S.PATH + at // STEPS_PER_WORD] >> (STEP_BITS * (at % STEPS_PER_WORD))) & 7
     me[S.X] += STEP_X[step]
     me[S.Y] += STEP_Y[step]
