@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -186,6 +186,14 @@ class VecGame(Protocol):
 
     def close(self) -> None:
         """Free what the game holds."""
+
+
+@runtime_checkable
+class SharedServerGame(Protocol):
+    """A game on a server that others use, too, and that may wait for everybody who is there."""
+
+    def leave(self) -> None:
+        """Log out until the next `recv`; matches under way become void."""
 
 
 class AsyncVecGame(Protocol):

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 from served_duel import MASKS, NETWORKS, OBS, PATIENT, bundle_of, running
@@ -95,6 +96,56 @@ def wait_for(condition, seconds=15.0):
     while not condition():
         assert time.monotonic() < end, "took too long"
         time.sleep(0.05)
+
+
+def test_a_model_that_fails_while_it_is_built_is_skipped(tmp_path, caplog, monkeypatch):
+    """Whatever a file of a folder does to the code that builds it, the others are served."""
+    from pvp_ml.serve.models import PolicyModel
+
+    for name in ("bad", "plain"):
+        write_bundle(tmp_path / f"{name}.zip", bundle_of(NETWORKS["plain"]))
+    original = PolicyModel.warm_up
+    monkeypatch.setattr(PolicyModel, "warm_up", lambda self: 1 / 0 if self.name == "bad" else original(self))
+    with running(models_dir=tmp_path) as server:
+        assert "'bad' cannot be used and is skipped: ZeroDivisionError" in caplog.text
+        assert "action" in ask(server.ports[0])
+    with pytest.raises(UserError, match="model 'bad' cannot be used"), running(models=(tmp_path / "bad.zip",)):
+        pass
+
+
+HANDSHAKE = (
+    b"GET /v1/stream HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (HANDSHAKE + b"Sec-WebSocket-Extensions: \xff\r\n\r\n", b"400"),
+        (HANDSHAKE + b"Sec-WebSocket-Protocol: \xfe\r\n\r\n", b"400"),
+        (HANDSHAKE.replace(b"GET", b"POST") + b"Content-Length: 1\r\n\r\nx", b"405"),
+        (HANDSHAKE + b"\r\n", b"101"),
+    ],
+)
+def test_odd_handshakes_have_a_status(server, head, status):
+    with socket.create_connection(("127.0.0.1", server.ports[1]), 120) as connection:
+        connection.sendall(head)
+        assert connection.recv(200).split()[1] == status
+
+
+def test_half_sent_bodies_shut_nobody_out(models_dir):
+    """A client that has not finished its first request has not settled, however long its head was."""
+    with running(models_dir=models_dir, limits=replace(PATIENT, side_connections=8)) as server:
+        held = []
+        for _ in range(8):
+            connection = socket.create_connection(("127.0.0.1", server.ports[1]), 120)
+            connection.sendall(b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n{")
+            held.append(connection)
+        time.sleep(GRACE_S + 0.1)
+        assert get(server.ports[1], "/v1/models") == 200
+        for connection in held:
+            connection.close()
 
 
 def half_heads(port, count):

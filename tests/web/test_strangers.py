@@ -5,17 +5,19 @@ import http.client
 import json
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
 import pytest
 
+from pvp_ml.serve.quota import GRACE_S
 from pvp_ml.web.arena import Arena, ArenaConfig
 from pvp_ml.web.arenas import Arenas
 from pvp_ml.web.guard import Guard, ServerConfig
 from pvp_ml.web.room import ABSENT_S
-from pvp_ml.web.server import serve_until
+from pvp_ml.web.server import BODY_S, serve_until
 from pvp_ml.web.site import Site
 
 TOKEN = "correct horse battery staple"
@@ -94,7 +96,7 @@ def ended(connection):
 def test_half_heads_make_room_for_honest_pages():
     with serving(newcomers=20) as (port, _):
         held = []
-        for _ in range(60):
+        for _ in range(100):  # more than a rush of four times the places
             connection = socket.create_connection(("127.0.0.1", port), 120)
             connection.sendall(b"GET / HTTP/1.1\r\nHost: localh")
             held.append(connection)
@@ -192,3 +194,100 @@ def test_a_room_that_nobody_enters_is_given_up():
         assert arena.rooms == {}
 
     asyncio.run(scene())
+
+
+HANDSHAKE = (
+    b"GET /ws/connect4 HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+)
+
+
+@pytest.mark.parametrize("header", [b"Sec-WebSocket-Extensions", b"Sec-WebSocket-Protocol"])
+def test_letters_that_a_handshake_may_not_have_are_refused(header, arena_port, caplog):
+    assert raw(arena_port, HANDSHAKE + header + b": \xff\xfe\r\n\r\n").split()[1] == b"400"
+    assert "Traceback" not in caplog.text
+
+
+def test_half_sent_bodies_make_room_for_honest_pages():
+    """80 of them where 65 connections are the most: nobody is told that the site is full."""
+    with serving(newcomers=8, connections=1) as (port, _):
+        held = []
+        for _ in range(80):
+            connection = socket.create_connection(("127.0.0.1", port), 120)
+            connection.sendall(
+                b"POST /api/games/connect4/frames HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n{"
+            )
+            held.append(connection)
+        time.sleep(GRACE_S)
+        assert [get(port, "/api/games/connect4") for _ in range(3)] == [200] * 3
+        for connection in held:
+            connection.close()
+
+
+def test_a_body_that_says_it_is_too_long_is_not_awaited(arena_port):
+    for path, length in ((b"/api/runs/x/stop", b"4097"), (b"/api/games/connect4/frames", b"9" * 19)):
+        head = b"POST " + path + b" HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + length + b"\r\n\r\n"
+        began = time.monotonic()
+        assert raw(arena_port, head).split()[1] == b"413"
+        assert time.monotonic() - began < BODY_S / 2
+
+
+def test_a_client_that_leaves_in_the_middle_of_a_body_leaves_no_traceback(caplog):
+    with serving() as (port, _):
+        with socket.create_connection(("127.0.0.1", port), 120) as connection:
+            connection.sendall(
+                b"POST /api/games/connect4/frames HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n{"
+            )
+        assert get(port, "/api/games/connect4") == 200
+    assert "ClientDisconnect" not in caplog.text
+
+
+def test_pings_without_end_are_cut_off(arena_port):
+    """A page that pings and does not read: its answers do not pile up."""
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(120)
+        connection.connect(("127.0.0.1", arena_port))
+        connection.sendall(HANDSHAKE + b"\r\n")
+        ping = b"\x89\xfd\0\0\0\0" + b"x" * 125
+        with pytest.raises(ConnectionError):
+            for _ in range(4_000):  # 26 MB of answers
+                connection.sendall(ping * 50)
+
+
+def test_wrong_tokens_are_answered_late(monkeypatch):
+    monkeypatch.setattr("pvp_ml.web.server.MAX_GUESSES", 2, raising=False)
+    with serving(token=TOKEN) as (port, _):
+        began = time.monotonic()
+        assert [get(port, "/api/home", Authorization="Bearer wrong") for _ in range(4)] == [403] * 4
+        assert time.monotonic() - began > 0.7  # 0.2 s each
+        assert get(port, "/api/home", Authorization=f"Bearer {TOKEN}") == 200
+        with ThreadPoolExecutor(6) as many:
+            found = list(many.map(lambda _: get(port, "/api/home", Authorization="Bearer x"), range(6)))
+        assert set(found) == {403, 429}
+
+
+def test_rooms_are_given_up_although_one_arena_stumbles(monkeypatch, caplog):
+    swept = []
+
+    def sweep(self):
+        swept.append(self)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("pvp_ml.web.server.SWEEP_S", 0.05)
+    monkeypatch.setattr(Arena, "sweep", sweep)
+    with serving() as (port, _):
+        assert get(port, "/api/games/connect4") == 200
+        end = time.monotonic() + 30.0
+        while len(swept) < 3:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+    assert "trying again" in caplog.text
+
+
+def test_a_door_that_fails_says_so_without_a_traceback(caplog):
+    with serving() as (port, site):
+        site.arenas.get = lambda name: 1 / 0
+        assert get(port, "/api/games/connect4") == 500
+    assert "ZeroDivisionError" in caplog.text
+    assert "Traceback" not in caplog.text

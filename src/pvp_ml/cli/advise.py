@@ -25,5 +25,7 @@ def advise(
         as_json: print one JSON object
     """
     ask = registry.ability(lambda tools: tools.advise, "advice", game)
-    advice = ask(options)
-    print(json.dumps(advice.to_json()) if as_json else visible(advice.text()))
+    for advice in ask(options):
+        if options.page is not None:
+            options.page.write_text(advice.page(), "utf-8")
+        print(json.dumps(advice.to_json()) if as_json else visible(advice.text()), flush=True)

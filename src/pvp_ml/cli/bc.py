@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +20,35 @@ from pvp_ml.spec import GameSpec
 app = App(name="bc", help="Behaviour cloning: record decisions, train a policy to imitate them.")
 MAX_SHOWN = 10
 Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class IterateOptions:
+    """More flags of `pvp-ml bc iterate`.
+
+    Attributes:
+        opponents: whom the teacher meets in turn; default: the bot that is measured with, and the model itself
+        matches: matches that the teacher plays
+        portion: matches of one recording
+        epochs: passes over the recordings
+        learning_rate: Adam's initial step size
+        measure: matches in which the model and its student are measured, each
+        against: whom they meet there
+        measure_settings: settings of the game that differ there, as JSON
+    """
+
+    opponents: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None
+    matches: int = 1000
+    portion: int = 40
+    epochs: int = 4
+    learning_rate: float = 2e-4
+    measure: int = 1000
+    against: str = "heuristics"
+    measure_settings: str = ""
+
+
+ITERATE = IterateOptions()
 
 
 @app.command
@@ -174,6 +205,46 @@ def train(*flags: Flags, recording: Annotated[list[Path], Parameter(consume_mult
     for head, share in zip(spec.heads, report.head_agreement, strict=True):
         console.print(f"  {head.name}: {share:.1%}", highlight=False)
     console.print(f"model: {out}", highlight=False)
+
+
+@app.command
+def iterate(*flags: Flags, model: str, teacher: str, folder: Path, preset: str = "", steps: int = 0,
+            options: IterateOptions = ITERATE) -> None:  # fmt: skip
+    """One round of expert iteration: a teacher plays, the model learns from it, both are measured; then PPO, if asked.
+
+    The same command goes on where it stopped. The report says how both score and how often they switch, guard and so
+    on, so that a collapse into one habit is seen.
+
+    Args:
+        model: the model to improve
+        teacher: who plays for it; {model} stands for its name, as in 'search:{model}?simulations=48'
+        folder: where recordings, the student and the report are kept
+        preset: sets game and network; or use --env.name and --network.… flags
+        steps: train the student further for this many steps with the preset; 0 = not
+    """
+    from pvp_ml.run.expert import ExpertRound, iterate
+
+    config = load_config(preset, list(flags), Path.cwd())
+    try:
+        settings = json.loads(options.measure_settings or "{}")
+    except ValueError as error:
+        raise UserError(f"--measure-settings is not JSON: {error}", """e.g. '{"teams": ["held-out.txt"]}'""") from None
+    asked = ExpertRound(
+        folder, model, teacher, tuple(options.opponents or [options.against, "{model}"]), options.matches,
+        options.portion, options.epochs, options.learning_rate, options.measure, options.against, settings,
+    )  # fmt: skip
+    console = Console()
+    report = iterate(config, asked, lambda text: console.print(text, highlight=False))
+    for name in ("before", "after"):
+        found = report[name]
+        shares = ", ".join(f"{kind} {share:.1%}" for kind, share in found["behaviour"].items())
+        score = f"{found['score']:.1%} ({found['low']:.1%} – {found['high']:.1%}) of {found['matches']}"
+        console.print(f"{name}: {score} against {found['against']}; {shares}", highlight=False, soft_wrap=True)
+    if steps:
+        from pvp_ml.cli.train import train
+
+        student = str(folder / "student.zip")
+        train(*flags, "--name", folder.name, "--run.total-steps", str(steps), preset=preset, warm_start=student)
 
 
 @app.command

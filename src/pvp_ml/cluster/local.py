@@ -258,6 +258,10 @@ class LocalShards:
     def task_runner(self) -> None:
         """Evaluations are played here."""
 
+    def leave(self) -> None:
+        """Log out of a server that an evaluation is going to use."""
+        self.call("leave")
+
     def use_mix(self, mix: LineupMix) -> None:
         """Draw lineups from this mix from now on."""
         self._mix = mix
@@ -285,7 +289,7 @@ def worker_main(rank: int, blueprint: str, segment: str, mix: bytes, members: st
     """A shard's process: build, answer calls, leave when the trainer's end of the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole terminal; the trainer decides what follows
     torch.set_num_threads(1)
-    memory = None
+    memory, shard = None, None
     try:
         plan = Blueprint.model_validate_json(blueprint)
         shapes = plan.shapes(plan.spec())
@@ -306,3 +310,6 @@ def worker_main(rank: int, blueprint: str, segment: str, mix: bytes, members: st
     except Exception as error:
         with contextlib.suppress(OSError):
             pipe.send_bytes(encode([False, f"{error}\n{traceback.format_exc(limit=8)}"]))
+    finally:
+        if shard is not None:
+            shard.collector.game.close()  # an external server may wait for agents that nobody logs out

@@ -192,6 +192,9 @@ class RemoteShards:
         for rank in ranks:
             self._roster.lose(rank, "was given up")
 
+    def leave(self) -> None:
+        """Nothing to do: workers on machines of their own have servers of their own."""
+
     def take_metrics(self) -> dict[str, float]:
         """Waiting, workers, losses, and how old the rollouts were that were learned from."""
         ages = [self._version - version for _, version in self._active] or [0]

@@ -67,6 +67,9 @@ class Shards(CollectingShards, GradientShards, Protocol):
     def recover(self, ranks: list[int]) -> None:
         """Start new shards for lost ones."""
 
+    def leave(self) -> None:
+        """Log out of a server that an evaluation is going to use."""
+
     def take_metrics(self) -> dict[str, float]:
         """What there is to report since it was last asked; `time/wait_s` is always there."""
 

@@ -37,6 +37,14 @@ class GameConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    @property
+    def shared_server(self) -> str:
+        """Address of a server that every process of a run would use, and that may wait for all of them; empty = none.
+
+        A run on one has a single shard unless told otherwise, and leaves it while evaluations are played there.
+        """
+        return ""
+
 
 def here(config: GameConfig) -> bool:
     """For `GameType.runs_elsewhere`: the rules always run in this process."""

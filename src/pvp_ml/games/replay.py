@@ -10,8 +10,9 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
+import msgspec
 import numpy as np
 
 from pvp_ml.errors import UserError
@@ -77,25 +78,49 @@ def parse_replay(file: BinaryIO, path: str) -> Replay:
     if not lines or not isinstance(lines[0], dict):
         raise ReplayError(f"'{path}' is not a replay", "its first line must be an object")
     try:
-        head = lines[0]
-        if head["format"] != FORMAT:
-            raise ReplayError(
-                f"replay format {head['format']!r} is not {FORMAT}", "play it with the version that wrote it"
-            )
-        plan = head["plan"]
-        lineup = tuple(Bot(str(name)) if name is not None else External(str(i)) for i, name in enumerate(plan["bots"]))
-        return Replay(
-            game=str(head["game"]),
-            digest=str(head["digest"]),
-            config=dict(head["config"]),
-            plan=MatchPlan(
-                int(plan["serial"]), int(plan["seed"]), lineup, str(plan["scenario"]), int(plan.get("home", 0))
-            ),
-            actions=tuple(tuple(tuple(int(c) for c in seat) for seat in step) for step in lines[1:]),
-            names=tuple(str(name)[:MAX_NAME] for name in head.get("names", ())[: len(lineup)]),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ReplayError(f"'{path}' is not a replay: {type(error).__name__} {error}") from None
+        head = msgspec.convert(lines[0], _Head)
+        if head.format != FORMAT:
+            raise ReplayError(f"replay format {head.format} is not {FORMAT}", "play it with the version that wrote it")
+        actions = msgspec.convert(lines[1:], tuple[tuple[tuple[_Pick, ...], ...], ...])
+    except msgspec.ValidationError as error:
+        raise ReplayError(f"'{path}' is not a replay: {error}") from None
+    plan = head.plan
+    if plan.seed >= 1 << 64:
+        raise ReplayError(f"'{path}' is not a replay: seed {str(plan.seed)[:30]} has more than 64 bits")
+    lineup = tuple(Bot(name) if name is not None else External(str(i)) for i, name in enumerate(plan.bots))
+    return Replay(
+        game=head.game,
+        digest=head.digest,
+        config=head.config,
+        plan=MatchPlan(plan.serial, plan.seed, lineup, plan.scenario, plan.home),
+        actions=actions,
+        names=tuple(name[:MAX_NAME] for name in head.names[: len(lineup)]),
+    )
+
+
+_Pick = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)]
+_Serial = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
+
+
+class _Plan(msgspec.Struct, frozen=True):
+    """The match as the first line gives it."""
+
+    serial: _Serial
+    seed: Annotated[int, msgspec.Meta(ge=0)]
+    bots: Annotated[list[str | None], msgspec.Meta(min_length=1, max_length=64)]
+    scenario: str
+    home: Annotated[int, msgspec.Meta(ge=0, lt=64)] = 0
+
+
+class _Head(msgspec.Struct, frozen=True):
+    """The first line of a replay; whoever wrote it may be a stranger."""
+
+    format: int
+    game: str
+    digest: str
+    config: dict[str, Any]
+    plan: _Plan
+    names: list[str] = []
 
 
 def play(replay: Replay) -> Iterator[tuple[VecGame, StepBuffers]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -116,6 +116,9 @@ class AdviceRequest:
         simulations: think for this many simulated turns instead, for the same answer on every machine
         format: the rules, if the battle does not name them
         usage: usage statistics, to guess what is hidden
+        server: watch a match at this server (ws://… or wss://…) and advise turn by turn
+        room: the match to watch there; default: the first that is played
+        page: write the advice as a page to this file; while watching, the page renews itself
         seed: the same seed gives the same answer
     """
 
@@ -129,6 +132,9 @@ class AdviceRequest:
     simulations: int = 0
     format: str = ""
     usage: Path | None = None
+    server: str = ""
+    room: str = ""
+    page: Path | None = None
     seed: int = 0
 
 
@@ -140,6 +146,9 @@ class Advice(Protocol):
 
     def to_json(self) -> dict[str, Any]:
         """For programs."""
+
+    def page(self) -> str:
+        """For a browser: a whole HTML document."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,7 +240,7 @@ class Tooling:
     bot_folder: `(model, name, folder, steps, match_s)` writes a model as a bot of the original game that decides every
         so many steps, and gives the names of the files: `pvp-ml model export --rlbot`. `match_s()` finds out how long
         its matches were in training.
-    advise: what to do in a position of a recorded match: `pvp-ml advise`.
+    advise: what to do in a position of a recorded match, or turn by turn in one that is watched: `pvp-ml advise`.
     external: `(game, command)` starts a program that plays in this game: `pvp-ml eval --against external:COMMAND`.
     sim_server: the game behind a protocol of other trainers: `pvp-ml sim-server`.
     served_players: scripted players that a server of its models also serves by default; `eval` knows them too.
@@ -253,7 +262,7 @@ class Tooling:
     behaviour: Callable[[Recording], dict[str, float]] | None = None
     play_on_server: Callable[[ServerSeat, Callable[[GameSpec], Player | str], Tell], None] | None = None
     bot_folder: Callable[[Bundle, str, Path, int, Callable[[], float]], Sequence[str]] | None = None
-    advise: Callable[[AdviceRequest], Advice] | None = None
+    advise: Callable[[AdviceRequest], Iterator[Advice]] | None = None
     external: Callable[[Any, Sequence[str]], Player] | None = None
     sim_server: SimServer | None = None
     served_players: tuple[PlayerType, ...] = ()

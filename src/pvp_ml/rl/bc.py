@@ -54,8 +54,8 @@ class CloneReport:
     head_agreement: tuple[float, ...]
 
 
-def clone(policy: Policy, recording: Recording, config: CloneConfig) -> CloneReport:
-    """Fit the policy; its observation statistics become those of the recording."""
+def clone(policy: Policy, recording: Recording, config: CloneConfig, keep_statistics: bool = False) -> CloneReport:
+    """Fit the policy; its observation statistics become those of the recording, unless it brings its own."""
     if policy.device.type != "cpu":
         raise UserError("cloning runs on the CPU", "clone first, then train on the GPU")
     rng = np.random.default_rng(config.seed)
@@ -65,7 +65,8 @@ def clone(policy: Policy, recording: Recording, config: CloneConfig) -> CloneRep
     if not len(taught):
         count = len(np.unique(recording.matches))
         raise UserError(f"the recording holds {count} matches, none is left to learn from", "record more")
-    take_statistics(policy, recording.obs[taught], recording.actions[taught])
+    if not keep_statistics:
+        take_statistics(policy, recording.obs[taught], recording.actions[taught])
     data = _Rows(policy, recording, lane_of, _shares(policy, config.smoothing))
     loss = _fit(policy, data, taught, config, rng)
     measured = held if len(held) else taught

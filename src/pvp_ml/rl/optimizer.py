@@ -62,9 +62,10 @@ class FlatAdam:
         learning = [i for i in range(len(steps)) if not self._is_frozen[i]]
         for _, run in groupby(enumerate(learning), lambda p: (p[1] - p[0], self._part[p[1]], float(steps[p[1]]))):
             tensors = [i for _, i in run]
-            arrays = (array[self._range(tensors)] for array in (self._flat, self._gradient, self._mean, self._square))
+            where, part = self._range(tensors), int(self._part[tensors[0]])
             made = torch.tensor(steps[tensors[0]], device=self._flat.device)
-            self._spans.append(_Span(tensors, int(self._part[tensors[0]]), *arrays, made))
+            arrays = (self._flat[where], self._gradient[where], self._mean[where], self._square[where])
+            self._spans.append(_Span(tensors, part, *arrays, made))
         self.teach(True)
 
     def _range(self, tensors: list[int]) -> slice:

@@ -53,6 +53,7 @@ class Learning(Learner):
         reports = self.shards.collect(progress)
         spec = self.shards.spec
         steps = self.shards.matches_collected() * self.shards.blueprint.trainees[0].ppo.n_steps
+        steps -= sum(report.missing for report in reports)
         totals = reduce(np.add, [report.terms for report in reports])
         return Rollouts(
             steps=steps,

@@ -21,7 +21,8 @@ from pvp_ml.selfplay.tournament import ROWS
 
 def blueprint(config: Config, workers: int = 0) -> Blueprint:
     """What shards are built from; `workers` takes the place of run.shards."""
-    shards = workers or config.run.shards or cores()
+    own = 1 if config.env.settings.shared_server else cores()  # on one server shards would wait for one another
+    shards = workers or config.run.shards or own
     return Blueprint(
         game=config.env.name,
         game_config=config.env.settings.model_dump(mode="json"),

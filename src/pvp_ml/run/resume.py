@@ -10,7 +10,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import safetensors.numpy
 
@@ -22,6 +21,7 @@ from pvp_ml.model.network_config import is_critic
 from pvp_ml.rl.rewards import RewardConfig
 from pvp_ml.rl.trainee import Trainee
 from pvp_ml.run.config.schema import Config
+from pvp_ml.run.store.manifest import checking
 from pvp_ml.run.store.run_store import Checkpoint, RunStore, load
 
 
@@ -141,11 +141,11 @@ def _newest(name: str, runs: Path) -> Checkpoint | None:
 def _read(name: str, runs: Path) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
     found = _newest(name, runs)
     if found is not None:
-        files: dict[str, Any] = dict(found.files)
-        return (
-            safetensors.numpy.load(files["policy.safetensors"]),
-            safetensors.numpy.load(files["normalizer.safetensors"]),
-        )
+        with checking(found.path):
+            return (
+                safetensors.numpy.load(found.files["policy.safetensors"]),
+                safetensors.numpy.load(found.files["normalizer.safetensors"]),
+            )
     path = _find_source(name, runs)
     if path is None:
         raise UserError(f"run '{name}' has no checkpoint yet", "train it until its first checkpoint")

@@ -256,6 +256,8 @@ class Run:
         values: dict[str, float] = {}
         names = tuple(dict.fromkeys((*settings.opponents, *settings.references)))
         count, runner = matches or settings.matches, self.learning.shards.task_runner()
+        if self.config.env.settings.shared_server:
+            self.learning.shards.leave()
         reports = measure(self.config, self.store.path.name, self.bundle(), names, count, runner)
         for name, report in zip(names, reports, strict=True):
             total = report.total

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from pvp_ml.errors import UserError
 from pvp_ml.match import MAIN, Bot, Live, Member, Occupant, Scripted
 from pvp_ml.selfplay.collect.active_matches import Outcome
-from pvp_ml.selfplay.ratings import START, Belief, RatingSystem, rate_match
+from pvp_ml.selfplay.ratings import MAX_RATING, START, Belief, RatingSystem, rate_match
 
 Kind = Literal["past", "exploiter", "target", "latest", "frozen"]
 Weighting = Literal["hard", "even", "linear"]
@@ -241,6 +241,9 @@ class League:
         numbers += [n for row in (saved.forms or {}).values() for pair in row.values() for n in pair]
         if not all(math.isfinite(n) and abs(n) < 1e9 for n in (*numbers, saved.learning_rate)):
             raise UserError("this is not a league: a rating or quality is not finite", "resume from another checkpoint")
+        most = MAX_RATING[saved.rating_system]
+        if not all(abs(mu) <= most and 0 <= sigma <= most for mu, sigma in saved.ratings.values()):
+            raise UserError(f"this is not a league: a rating is beyond ±{most}", "resume from another checkpoint")
         payoff = {a: {b: Score(*s) for b, s in row.items()} for a, row in saved.payoff.items()}
         if saved.forms is None:  # older leagues
             forms = {a: {b: _form_of(score) for b, score in row.items()} for a, row in payoff.items()}

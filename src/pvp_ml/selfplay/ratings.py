@@ -34,6 +34,9 @@ class Belief:
 START: dict[RatingSystem, Belief] = {"openskill": Belief(), "elo": Belief(ANCHOR_RATING, 0.0)}
 """The initial rating of a player."""
 
+MAX_RATING: dict[RatingSystem, float] = {"openskill": 1_000.0, "elo": 50_000.0}
+"""No league gets there; beyond it the chance of winning overflows."""
+
 
 def rate_match(
     first: Belief, second: Belief, points: float, system: RatingSystem = "openskill"

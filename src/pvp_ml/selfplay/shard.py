@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pvp_ml.match import SharedServerGame
 from pvp_ml.rl.exploration import exploration
 from pvp_ml.rl.schedule.schedule import Progress
 from pvp_ml.rl.shard_learner import ShardLearner, ShardTrainee
@@ -41,6 +42,12 @@ class Shard(ShardLearner):
         """Read the schedules of how trainees see and act."""
         for share in self.shares.values():
             self.collector.behave(share.name, exploration(share.policy.interface, share.config, progress))
+
+    def leave(self) -> None:
+        """Log out of a server that somebody else is going to use; matches under way become void."""
+        game = self.collector.game
+        if self.collector.is_started and isinstance(game, SharedServerGame):
+            game.leave()
 
     def refresh(self) -> None:
         """Observation statistics changed."""

@@ -232,7 +232,10 @@ def _is_arena(path: str) -> bool:
 
 
 async def _body(request: Request, limit: int) -> bytes | None:
-    """The body, None when it is longer than that."""
+    """The body, None when it is longer than that, or says that it will be."""
+    length = request.headers.get("content-length", "")
+    if length.isdigit() and (len(length) > 18 or int(length) > limit):
+        return None
     body = bytearray()
     async for part in request.stream():
         body += part

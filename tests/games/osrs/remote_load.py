@@ -1,9 +1,11 @@
-"""`python tests/games/osrs/remote_load.py [free] [lock-step] [--small]`: remote fights under load, kills and stalls.
+"""`python tests/games/osrs/remote_load.py [free] [lock-step] [strict] [--small] [--only ROW]`: fights under load.
 
-A real `pvp-ml sim-server` in a process of its own and the real commands. Each row of the table must end by itself,
+A server in a process of its own and the real commands. `free` and `lock-step` are `pvp-ml sim-server`, `strict` is
+strict_server.py, which shares no code with us. Each row of the table must end by itself,
 leave no agent on the server, and name every failure within 10 s. Exit 0 when all rows hold.
 """
 
+import argparse
 import contextlib
 import json
 import logging
@@ -19,14 +21,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from odd_servers import KINDS, OddServer
 
+from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.match import RESTING, Bot, External, Fault, MatchPlan, StepBuffers
 
-NAMED_S = 10.0
+NAMED_S, MORE_S = 10.0, 0.5
 ROWS = 34
 PVP_ML = [sys.executable, "-m", "pvp_ml"]
-MODES = {"free": (), "lock-step": ("--lock-step",)}
+MODES = {
+    "free": [*PVP_ML, "sim-server"],
+    "lock-step": [*PVP_ML, "sim-server", "--lock-step"],
+    "strict": [sys.executable, str(Path(__file__).parent / "strict_server.py")],
+}
 
 
 @dataclass(frozen=True)
@@ -45,11 +53,11 @@ SMALL = Sizes(steps=2_000, fights=8, faults=2)
 class Server:
     """A server process on one port, which can be killed, stopped and started again."""
 
-    def __init__(self, *flags: str) -> None:
+    def __init__(self, command: list[str]) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
-        self._command = [*PVP_ML, "sim-server", "--port", str(self.port), *flags]
+        self._command = [*command, "--port", str(self.port)]
         self.process: subprocess.Popen | None = None
 
     def start(self) -> None:
@@ -123,27 +131,27 @@ def command(server: Server, words: list[str], folder: Path, limit_s: float) -> t
     return done.returncode == 0, done.stdout if done.returncode == 0 else (done.stdout + done.stderr)[-300:]
 
 
-def train(server: Server, sizes: Sizes, folder: Path) -> tuple[bool, str]:
+def train(server: Server, sizes: Sizes, folder: Path) -> tuple[bool, float, str]:
     words = ["train", "--preset", "nh/quick", "--name", "load", "--run.total-steps", str(sizes.steps),
              "--env.matches", str(ROWS), "--ppo.n-steps", "64", "--ppo.batch-size", "512", "--run.shards", "1",
              "--eval.every", "0", "--eval.matches", "2", "--tracking.view", "off",
              "--tracking.tensorboard", "false"]  # fmt: skip
     good, said = command(server, words, folder, sizes.limit_s)
     if not good:
-        return False, said
+        return False, 0.0, said
     last = json.loads((folder / "experiments/load/metrics.jsonl").read_text().splitlines()[-1])
     voids = last.get("match/voids", 0)  # nothing goes wrong here, so none may be lost
-    return last["steps"] >= sizes.steps and not voids, f"{last['steps']:,} steps, {voids} void"
+    return last["steps"] >= sizes.steps and not voids, 0.0, f"{last['steps']:,} steps, {voids} void"
 
 
 def evaluation(model: str, rival: str) -> "callable":
-    def play(server: Server, sizes: Sizes, folder: Path) -> tuple[bool, str]:
+    def play(server: Server, sizes: Sizes, folder: Path) -> tuple[bool, float, str]:
         words = ["eval", "--model", model, "--against", rival, "--matches", str(sizes.fights), "--json"]
         good, said = command(server, words, folder, sizes.limit_s)
         if not good:
-            return False, said
+            return False, 0.0, said
         (result,) = json.loads(said)["results"]
-        return result["matches"] >= sizes.fights, f"{result['matches']} fights, score {result['score']:.3f}"
+        return result["matches"] >= sizes.fights, 0.0, f"{result['matches']} fights, score {result['score']:.3f}"
 
     return play
 
@@ -226,6 +234,7 @@ def faults(server: Server, sizes: Sizes, kind: str) -> tuple[bool, float, str]:
                 server.signal(signal.SIGSTOP)
             was_named = play.go(2 * NAMED_S, lambda seen=seen: len(play.named.times) > seen)
             worst = max(worst, (play.named.times[seen] if was_named else time.monotonic()) - at)
+            play.go(MORE_S)  # until the other rows have lost their fights, too
             if kind == "kill":
                 server.start()
             else:
@@ -252,6 +261,48 @@ def cold(server: Server) -> tuple[bool, float, str]:
     return good, worst, f"{play.ended} fights ended"
 
 
+def interrupts(server: Server, sizes: Sizes, folder: Path) -> tuple[bool, float, str]:
+    """A training that is stopped, politely or by Ctrl-C, logs its agents out before it ends."""
+    left = []
+    for n, number in enumerate((signal.SIGINT, signal.SIGTERM) * 2):
+        words = ["train", "--preset", "nh/quick", "--name", f"stopped-{n}", "--env.matches", str(ROWS), "--run.shards",
+                 "1", "--eval.every", "0", "--tracking.view", "off", "--tracking.tensorboard", "false",
+                 "--env.remote", f"127.0.0.1:{server.port}"]  # fmt: skip
+        training = subprocess.Popen([*PVP_ML, *words], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 120
+        while server.agents(0.0) < ROWS and time.monotonic() < deadline:
+            time.sleep(0.2)
+        time.sleep(random.Random(n).random())
+        training.send_signal(number)
+        try:
+            training.wait(60)
+        except subprocess.TimeoutExpired:
+            training.kill()
+            return False, 0.0, f"no end after {number.name}"
+        left.append(server.agents(0.5))
+    return not any(left), 0.0, f"4 stopped, agents left {left}"
+
+
+def odd() -> tuple[bool, float, str]:
+    """Servers that are none: how long until the user knows."""
+    worst, slowest = 0.0, ""
+    for kind in KINDS:
+        server, at = OddServer(kind), time.monotonic()
+        play = Play(server.port)
+        try:
+            was_named = play.go(2 * NAMED_S, lambda play=play: bool(play.named.times))
+        except UserError:
+            was_named = True
+        took = time.monotonic() - at
+        play.close()
+        server.close()
+        if not was_named:
+            return False, took, f"'{kind}' was not named"
+        if took > worst:
+            worst, slowest = took, kind
+    return True, worst, f"{len(KINDS)} odd servers named, the slowest '{slowest}'"
+
+
 def swaps(server: Server, sizes: Sizes) -> tuple[bool, float, str]:
     """Rows whose matches change seats and sides all the time."""
     play = Play(server.port, max_ticks=12)
@@ -263,31 +314,37 @@ def swaps(server: Server, sizes: Sizes) -> tuple[bool, float, str]:
     return good and not void and not play.named.times, 0.0, f"{play.ended} fights in {play.rows} rows, {void} void"
 
 
-def table(modes: list[str], sizes: Sizes) -> list[Result]:
-    """Run everything; prints each row when it is there."""
+ROWS_OF_TABLE = {
+    "cold server": lambda server, sizes, folder: cold(server),
+    "seat swaps, 34 rows": lambda server, sizes, folder: swaps(server, sizes),
+    "eval against nh-bot": evaluation("GeneralizedNh", "nh-bot"),
+    "model against model": evaluation("GeneralizedNh", "FineTunedNh"),
+    "train": train,
+    "interrupts": interrupts,
+    "kills": lambda server, sizes, folder: faults(server, sizes, "kill"),
+    "stalls": lambda server, sizes, folder: faults(server, sizes, "stall"),
+}
+
+
+def table(modes: list[str], sizes: Sizes, only: str = "") -> list[Result]:
+    """Run everything, or the rows whose name has `only` in it; prints each row when it is there."""
     print(HEADER, flush=True)
     results = []
     for mode in modes:
-        server = Server(*MODES[mode])
-        steps = {
-            "cold server": lambda s: cold(s),
-            "seat swaps, 34 rows": lambda s: swaps(s, sizes),
-            "eval against nh-bot": evaluation("GeneralizedNh", "nh-bot"),
-            "model against model": evaluation("GeneralizedNh", "FineTunedNh"),
-            "train": train,
-            "kills": lambda s: faults(s, sizes, "kill"),
-            "stalls": lambda s: faults(s, sizes, "stall"),
-        }
+        server = Server(MODES[mode])
         with tempfile.TemporaryDirectory() as folder:
             try:
-                for what, run in steps.items():
-                    began, worst = time.monotonic(), 0.0
-                    if what in ("eval against nh-bot", "model against model", "train"):
-                        good, figures = run(server, sizes, Path(folder))
-                    else:
-                        good, worst, figures = run(server)
+                for what, run in ROWS_OF_TABLE.items():
+                    if only not in what:
+                        continue
+                    if server.process is None and what != "cold server":
+                        server.start()
+                        server.await_ready()
+                    began = time.monotonic()
+                    good, worst, figures = run(server, sizes, Path(folder))
                     server.await_ready()
-                    results.append(Result(mode, what, good, server.agents(), worst, figures, time.monotonic() - began))
+                    took = time.monotonic() - began
+                    results.append(Result(mode, what, good, server.agents(), worst, figures, took))
                     print(results[-1], flush=True)
             finally:
                 server.stop()
@@ -295,10 +352,20 @@ def table(modes: list[str], sizes: Sizes) -> list[Result]:
 
 
 def main() -> int:
-    words = sys.argv[1:]
-    modes = [word for word in words if word in MODES] or list(MODES)
-    results = table(modes, SMALL if "--small" in words else Sizes())
-    return 0 if all(result.holds for result in results) else 1
+    parser = argparse.ArgumentParser()
+    parser.add_argument("modes", nargs="*", help=f"of {', '.join(MODES)}; default all")
+    parser.add_argument("--small", action="store_true", help="a minute instead of a quarter of an hour")
+    parser.add_argument("--only", default="", help="rows whose name has this in it")
+    asked = parser.parse_args()
+    if unknown := set(asked.modes) - set(MODES):
+        parser.error(f"there is no mode {', '.join(unknown)}")
+    results = table(asked.modes or list(MODES), SMALL if asked.small else Sizes(), asked.only)
+    if not asked.only or asked.only in "odd servers":
+        began = time.monotonic()
+        good, worst, figures = odd()
+        results.append(Result("odd", "odd servers", good, 0, worst, figures, time.monotonic() - began))
+        print(results[-1], flush=True)
+    return 0 if results and all(result.holds for result in results) else 1
 
 
 if __name__ == "__main__":

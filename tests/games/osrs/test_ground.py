@@ -93,8 +93,66 @@ def test_room_is_a_promise_about_every_nearer_tile():
         near = range(1 - room, room)
         tiles = [(x + dx, y + dy) for dx in near for dy in near] if room else []
         assert not any(blocked(*tile) or not K.is_wild(*tile) for tile in tiles)
-    assert K.room_around(fighter(3070, 3540), WILD) == 16  # the border in the south
+    assert K.room_around(fighter(3070, 3536), WILD) == 12  # the border in the south
     assert K.room_around(fighter(3070, 3540), np.zeros(S.MATCH_SIZE, np.int32)) == K.ENDLESS
+
+
+def test_a_straight_walk_is_there_towards_one_side():
+    rng = np.random.default_rng(4)
+    lengths = set()
+    for x, y in zip(rng.integers(2940, 3393, 300).tolist(), rng.integers(3525, 3620, 300).tolist(), strict=True):
+        _, straight = K.space_around(fighter(x, y), WILD)
+        walks = [[(x + k * dx, y + k * dy) for k in range(1, straight + 1)] for dx, dy in STEPS[:4]]
+        assert any(all(K.is_wild(*tile) and not blocked(*tile) for tile in walk) for walk in walks)
+        lengths.add(int(straight))
+    assert {0, 15} < lengths
+
+
+def plain_line(start, goal):
+    """Section 3."""
+    (x, y), (gx, gy) = start, goal
+    while (x, y) != (gx, gy):
+        dx, dy = int(np.sign(gx - x)), int(np.sign(gy - y))
+        if blocked(x + dx, y + dy) or (dx and dy and (blocked(x + dx, y) or blocked(x, y + dy))):
+            return False
+        x, y = x + dx, y + dy
+    return True
+
+
+def plain_bits(me, opp):
+    """Section 7: next to, diagonal, and farcast 2 to 7, each open or not."""
+    low_x, high_x, low_y, high_y = G.WILDERNESS
+
+    def is_open(tiles):
+        far = [max(abs(x - me[0]), abs(y - me[1])) for x, y in tiles
+               if low_x <= x <= high_x and low_y <= y <= high_y and plain_line(me, (x, y))]  # fmt: skip
+        return bool(far) and min(far) > 0
+
+    def ring(radius):
+        near = range(-radius, radius + 1)
+        return [(opp[0] + dx, opp[1] + dy) for dx in near for dy in near if max(abs(dx), abs(dy)) == radius]
+
+    beside = [tile for tile in ring(1) if tile[0] == opp[0] or tile[1] == opp[1]]
+    diagonal = [tile for tile in ring(1) if tile not in beside]
+    return [is_open(beside), is_open(diagonal), *(is_open(ring(d)) for d in range(2, 8))]
+
+
+def test_masks_of_movement_are_those_of_a_plain_look_at_every_tile(fight):
+    """Near water, lava and the border, where the short cuts of the kernel do not hold."""
+    f, rng = fight(allow_moving_if_can_attack=True), np.random.default_rng(5)
+    seen = np.zeros((8, 2), int)
+    while seen.sum() < 8 * 400:
+        me = int(rng.integers(3020, 3130)), int(rng.choice([3525, 3526, 3528, 3531, *range(3555, 3580)]))
+        opp = me[0] + int(rng.integers(-9, 10)), me[1] + int(rng.integers(-9, 10))
+        if blocked(*me) or blocked(*opp) or (K.room_around(fighter(*me), WILD) > 7 and rng.random() < 0.9):
+            continue
+        f.place(me, opp)
+        f.play()
+        bits = f.mask[0].tolist()
+        wanted = plain_bits(me, opp)
+        assert [bits[28], bits[31], *bits[33:39]] == wanted, (me, opp)
+        seen[range(8), np.array(wanted, int)] += 1
+    assert seen.min() >= 20, seen
 
 
 @pytest.mark.parametrize("example", EXAMPLES["routes"], ids=lambda e: f"{e[0]} {e[1]} {e[2]}")

@@ -21,7 +21,7 @@ from pvp_ml.run.jobs import Job, find_job, list_jobs, stop_job
 from pvp_ml.run.tracking.live_view import count, duration
 
 app = App(name="jobs", help="List, follow, stop and remove runs.")
-MAX_LOG_BYTES = 4 << 20
+MAX_LOG_BYTES = 1 << 20
 Directory = Annotated[str, Parameter(name=("--directory", "--experiments-dir"))]
 
 

@@ -22,6 +22,7 @@ class Pedals:
         shape = (arenas.cars.shape[0], arenas.seats)
         self._arenas, self._actions, self._sticky_steps = arenas, actions, sticky_steps
         self._built: dict[int, Any] = {}
+        self._codes = np.arange(len(actions.rows)) * 8 + (actions.rows[:, FIRST_BUTTON:] > 0.5) @ _BITS
         self.row = np.full(shape, actions.neutral)  # the decision in force
         self.values = np.zeros((*shape, 8), np.float32)  # the controls of the last step
         self._down = np.zeros((*shape, len(BUTTONS)), np.int32)  # steps that a button still stays down
@@ -34,13 +35,12 @@ class Pedals:
 
     def press(self, matches: list[int], driven: Bools, driven_values: Floats) -> list[list[Any]]:
         """The controls [match][seat] of this step; seats that a bot drives [M,S] get their own values [M,S,8]."""
-        values = self._actions.rows[self.row]
-        codes = self.row * 8
+        values, codes = self._actions.rows[self.row], self._codes[self.row]
         if self._sticky_steps:
             pressed = values[..., FIRST_BUTTON:] > 0.5
             self._down = np.where(pressed, self._sticky_steps, np.maximum(self._down - 1, 0)).astype(np.int32)
             values[..., FIRST_BUTTON:] = self._down > 0
-        codes = codes + (values[..., FIRST_BUTTON:] > 0.5) @ _BITS
+            codes = self.row * 8 + (self._down > 0) @ _BITS
         wanted = codes[matches].tolist()
         try:
             inputs = [[self._built[code] for code in row] for row in wanted]

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from pvp_ml.errors import UserError, pip_install
 from pvp_ml.games.rocket_league.arena.field import TICKS_PER_S
+from pvp_ml.games.rocket_league.arena.memory import Addresses, State, is_known
 from pvp_ml.games.rocket_league.arena.meshes import MeshSet, materialise
 from pvp_ml.games.rocket_league.car_order import add_apart, find_address_word
 from pvp_ml.games.rocket_league.kernels.pads import SOON, count_down
@@ -28,10 +29,14 @@ BALL_WIDTH, CAR_WIDTH, PADS = 25, 36, 34
 BALL_POS, BALL_VEL, BALL_SPIN = slice(0, 3), slice(7, 10), slice(10, 13)
 # columns of a car row
 ON_GROUND, DEMOED, TOUCHED, BOOST_AMOUNT = 8, 7, 9, 10
-TEAM = 1
+ID, TEAM = 0, 1
 COUNTS = slice(2, 7)  # goals, saves, shots, demolitions, boost pick-ups
 POS, VEL, SPIN, FORWARD, RIGHT, UP = (slice(i, i + 3) for i in (11, 18, 21, 24, 27, 30))
 PHYSICS = slice(10, 36)  # boost and everything that moves; before it stand ids and counters
+EVERY = slice(None)
+USED_OF_BALL = [*range(3), *range(7, 13)]  # the rest, quaternions and angles, nobody reads
+USED_OF_CAR = [*range(14), *range(18, 33)]
+PROBE_STEPS = 40
 # columns of `flags`; the rest is only read on request
 HAS_FLIP, IS_JUMPING, IS_SUPERSONIC, HAS_CONTACT = range(4)
 (
@@ -96,12 +101,17 @@ def simulator(meshes: MeshSet) -> Any:
 class Arenas:
     """M arenas; arrays hold what was last read. Index 1 of the pairs is the field turned by 180°, orange's frame."""
 
-    def __init__(self, meshes: MeshSet, matches: int, sizes: tuple[int, int], *, all_flags: bool) -> None:
+    def __init__(
+        self, meshes: MeshSet, matches: int, sizes: tuple[int, int], *, all_flags: bool, is_probe: bool = False
+    ) -> None:
+        """A probe is built fast and played once; see `_memory_is_known`."""
         self._rs = rs = simulator(meshes)
         self.sizes, self.seats = sizes, sum(sizes)
         self._all_flags = all_flags
         try:
-            config = rs.ArenaConfig(memory_weight_mode=rs.MemoryWeightMode.LIGHT)
+            config = rs.ArenaConfig(
+                memory_weight_mode=rs.MemoryWeightMode.LIGHT, use_custom_broadphase=not is_probe
+            )
             self._arenas = [rs.Arena(rs.GameMode.SOCCAR, config=config) for _ in range(matches)]
         except RuntimeError as error:
             raise UserError(
@@ -109,6 +119,7 @@ class Arenas:
                 "run `pvp-ml game setup rocket_league` or set meshes: generated",
             ) from error
         self._pads = [arena.get_boost_pads() for arena in self._arenas]
+        self._full_pad = rs.BoostPadState()
         self._address_word: int | None = None
         probe = self._add_cars(self._arenas[0])
         self._address_word = find_address_word(probe)
@@ -124,6 +135,18 @@ class Arenas:
         self.ball = np.zeros((matches, 2, BALL_WIDTH), np.float32)
         self.cars = np.zeros((matches, self.seats, 2, CAR_WIDTH), np.float32)
         self.flags = np.zeros((matches, self.seats, ALL_FLAGS if all_flags else SHORT_FLAGS), np.float32)
+        self._state = State(self.game, self.pads, self.ball, self.cars, self.flags)
+        self.cars[..., ID], self.cars[..., TEAM] = self._ids[:, :, None], np.repeat([0, 1], sizes)[:, None]
+        self._addresses = self._find_addresses() if is_probe or _memory_is_known(meshes) else None
+
+    def _find_addresses(self) -> Addresses | None:
+        """Where the state lies, if the layout is a known one."""
+        if self._address_word is None or not is_known(self._arenas[0], self._cars[0][0], self._pads[0][0]):
+            return None
+        found = Addresses(self._arenas, self._pads, self.seats, self._address_word)
+        for match, cars in enumerate(self._cars):
+            found.follow(match, cars)
+        return found
 
     def _add_cars(self, arena: Any) -> list[Any]:
         team = self._rs.Team
@@ -156,6 +179,9 @@ class Arenas:
             arena.remove_car(car)
         self._cars[match] = cars = self._add_cars(arena)
         self._ids[match] = [car.id for car in cars]
+        if self._addresses is not None:
+            self._addresses.follow(match, cars)
+            self.cars[match, :, :, ID] = self._ids[match][:, None]
         for car, (position, angles, velocity, spin), boost in zip(
             cars, scene.cars.tolist(), scene.boost.tolist(), strict=True
         ):
@@ -171,12 +197,12 @@ class Arenas:
         ball.pos, ball.vel, ball.ang_vel = rs.Vec(*position), rs.Vec(*velocity), rs.Vec(*spin)
         arena.ball.set_state(ball)
         for pad in self._pads[match]:
-            pad.set_state(rs.BoostPadState())
+            pad.set_state(self._full_pad)
         self.pad_timer[match] = 0.0
 
     def step(self, matches: list[int], inputs: list[list[Any]], delay: int, ticks: int) -> None:
         """Let `ticks` ticks pass in these matches, the new controls [match][seat] from tick `delay` on; then read."""
-        rest, seen = ticks - delay, _Harvest()
+        rest, rows = ticks - delay, np.array(matches)
         for match, controls in zip(matches, inputs, strict=True):
             arena, cars = self._arenas[match], self._cars[match]
             if delay:
@@ -184,14 +210,21 @@ class Arenas:
             for car, control in zip(cars, controls, strict=True):
                 car.set_controls(control)
             arena.step(rest)
-            seen.take(arena, cars, self._all_flags)  # now, while the arena is in the processor's cache
-        self._store(matches, seen)
-        rows = np.array(matches)
+        if self._addresses is not None:
+            self._addresses.passed(rows, ticks)
+        self.read(matches)
         self._track_pads(rows, ticks / TICKS_PER_S)
         self._respawn(rows, ticks / TICKS_PER_S)
 
     def read(self, matches: list[int]) -> None:
         """Copy the state of these matches into the arrays. A touch counts until it is read."""
+        if self._addresses is not None:
+            self._addresses.read(np.array(matches), self._state)
+        else:
+            self.ask(matches)
+
+    def ask(self, matches: list[int]) -> None:
+        """As `read`, by way of the binding."""
         seen = _Harvest()
         for match in matches:
             seen.take(self._arenas[match], self._cars[match], self._all_flags)
@@ -226,9 +259,8 @@ class Arenas:
 
         Left alone, the simulator would draw the place from a generator that no seed reaches.
         """
-        again = []
-        for i, seat in np.argwhere(self.cars[rows, :, 0, DEMOED] > 0.5).tolist():
-            match = int(rows[i])
+        again, wrecks = [], np.argwhere(self.cars[:, :, 0, DEMOED] > 0.5)
+        for match, seat in wrecks[np.isin(wrecks[:, 0], rows)].tolist() if len(wrecks) else ():
             car = self._cars[match][seat]
             if car.get_state().demo_respawn_timer <= seconds:
                 ball = self.ball[match, 0, BALL_POS]
@@ -240,11 +272,53 @@ class Arenas:
             self.read(sorted(set(again)))
             self.cars[:, :, :, TOUCHED] = touched
 
+    def readings_agree(self, steps: int) -> bool:
+        """Play match 0 by chance, ball and cars close together, and compare both ways of reading after every step."""
+        if self._addresses is None:
+            return False
+        rng = np.random.default_rng(0)
+        for _ in range(steps):
+            cars = rng.normal(0.0, 1.0, (self.seats, 4, 3)) * ([[200.0] * 3, [0.5] * 3, [900.0] * 3, [1.0] * 3])
+            cars[:, 0, 2] = rng.choice([17.0, 300.0], self.seats)
+            ball = np.array([[0.0, 5050.0 * rng.integers(-1, 2), 150.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+            cars[:, 0, 1] += ball[0, 1] * 0.95
+            self.place(0, Scene(ball, cars, rng.uniform(0.0, 100.0, self.seats)))
+            self.ask([0])  # what was hit before does not count
+            for _ in range(3):
+                buttons = rng.integers(0, 2, (self.seats, 3)).tolist()
+                inputs = [self.controls((*rng.uniform(-1.0, 1.0, 5).tolist(), *some)) for some in buttons]
+                self.step([0], [inputs], 1, 8)
+                if not self.reads_as_told([0]):
+                    return False
+        return True
+
+    def reads_as_told(self, matches: list[int]) -> bool:
+        """Whether the binding tells what was just read of these matches."""
+        read = [part[matches].copy() for part in (self.game, self.pads, self.ball, self.cars, self.flags)]
+        self.ask(matches)
+        told = [part[matches] for part in (self.game, self.pads, self.ball, self.cars, self.flags)]
+        columns: tuple[Any, ...] = (EVERY, EVERY, USED_OF_BALL, USED_OF_CAR, EVERY)
+        return all(
+            np.array_equal(a[..., some], b[..., some]) for a, b, some in zip(read, told, columns, strict=True)
+        )
+
     def close(self) -> None:
         """Let go of the arenas."""
         self._cars.clear()
         self._pads.clear()
         self._arenas.clear()
+
+
+_memory_known: dict[str, bool] = {}  # by digest of the meshes; found out once per process
+
+
+def _memory_is_known(meshes: MeshSet) -> bool:
+    """Whether memory and binding tell the same of a short wild match, so that memory can be relied on."""
+    if meshes.digest not in _memory_known:
+        probe = Arenas(meshes, 1, (1, 1), all_flags=True, is_probe=True)
+        _memory_known[meshes.digest] = probe.readings_agree(PROBE_STEPS)
+        probe.close()
+    return _memory_known[meshes.digest]
 
 
 class _Harvest:

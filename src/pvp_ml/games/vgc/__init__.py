@@ -115,10 +115,15 @@ def _behaviour(recording: Recording) -> dict[str, float]:
     return shares(recording)
 
 
-def _advise(request: AdviceRequest) -> Advice:
+def _advise(request: AdviceRequest) -> Iterator[Advice]:
+    if request.server:
+        from pvp_ml.games.vgc.search.watch import watch
+
+        yield from watch(request)
+        return
     from pvp_ml.games.vgc.search.advise import advise
 
-    return advise(request)
+    yield advise(request)
 
 
 def _search(text: str, spec: GameSpec) -> Player:

@@ -112,7 +112,7 @@ class Network:
         logits = functional.linear(features, p["head/weight"], p["head/bias"])
         if not self._pointers:
             return logits
-        blocks = dict(zip(self._starts, x.split(self._widths, dim=1), strict=True))
+        blocks = dict(zip(self._starts, torch.split(x, self._widths, dim=1), strict=True))
         for pointer, places in self._pointers:
             said = self._point(p, pointer, blocks[self._block_of(pointer)], features) @ places
             logits = logits + functional.pad(said, (pointer.columns.start, logits.shape[1] - pointer.columns.stop))

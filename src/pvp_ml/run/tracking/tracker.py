@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pvp_ml.documents.plain_file import open_plain, read_end
+from pvp_ml.errors import UserError
 
 log = logging.getLogger(__name__)
 
@@ -19,6 +20,7 @@ MAX_FAILURES = 3
 """Failures in a row after which a sink is given up."""
 
 MAX_LINE_BYTES = 1 << 18
+MAX_FILE_BYTES = 4 << 30
 MAX_COUNT = 1e18
 """Steps and seconds beyond it are no counts."""
 
@@ -148,6 +150,8 @@ def _points(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
     except OSError:
         return
     with file:
+        if (size := os.fstat(file.fileno()).st_size) > MAX_FILE_BYTES:
+            raise UserError(f"'{path}' has {size} bytes, the limit is {MAX_FILE_BYTES}", "delete its older half")
         while line := file.readline(MAX_LINE_BYTES):
             if (point := _point(line)) is not None:
                 yield line, point

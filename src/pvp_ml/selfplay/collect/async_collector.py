@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from pvp_ml.compiled.kernels import row_keys
 from pvp_ml.errors import UserError
-from pvp_ml.match import IDLE, RESTING, AsyncVecGame, StepBuffers
+from pvp_ml.match import IDLE, RESTING, AsyncVecGame, SharedServerGame, StepBuffers
 from pvp_ml.rl.rewards import RewardMixer
 from pvp_ml.rl.rollout import NOBODY
 from pvp_ml.selfplay.collect.collector import Collector, Report
@@ -54,7 +54,7 @@ class AsyncCollector(Collector):
             self._slow_game.start()
             self.is_started = True
         collected = 0
-        while collected < self._target:
+        while collected < self._target and not self._is_blocked():
             self._top_up()
             before = perf_counter()
             count = self._slow_game.recv(max(1, self.game.matches // 8), STALL_S, self._inbox)
@@ -70,9 +70,14 @@ class AsyncCollector(Collector):
             report.split.simulate += received - before
             report.split.other += settled - received
             report.split.infer += perf_counter() - settled
+        report.missing = max(0, self._target - collected)
         self.rollout.length[:] = self._cursor
         self._final_values()
         return report
+
+    def _is_blocked(self) -> bool:
+        """A match has to wait for the next rollout, and a server that waits for everybody would wait for it."""
+        return bool(self._held.any()) and isinstance(self._slow_game, SharedServerGame)
 
     def _begin(self) -> None:
         """Matches in progress come first; matches that had to wait continue."""

@@ -47,6 +47,7 @@ class Report:
     outcomes: list[Outcome] = field(default_factory=list)
     split: Split = field(default_factory=Split)
     terms: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # [R] summed unweighted terms
+    missing: int = 0  # match steps fewer than wanted: the rollout had to end early
 
 
 class Collector:

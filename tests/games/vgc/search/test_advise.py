@@ -1,15 +1,18 @@
 """`pvp-ml advise vgc`: line-ups for two teams, choices in a recorded battle; legal, complete, the same for a seed."""
 
 import json
+import threading
 
 import pytest
+from fake_server import FakeServer
 
 from pvp_ml.cli import run
 from pvp_ml.errors import UserError
 from pvp_ml.games.play import Table
 from pvp_ml.games.tooling import AdviceRequest
 from pvp_ml.games.vgc.game import save_log
-from pvp_ml.games.vgc.search.advise import advise
+from pvp_ml.games.vgc.search.advise import Choice, PositionAdvice, Reply, advise
+from pvp_ml.games.vgc.search.watch import watch
 from pvp_ml.games.vgc.teams import shipped
 from pvp_ml.match import Bot, MatchPlan
 
@@ -58,6 +61,57 @@ def test_a_log_is_enough_with_the_own_team(battle):
     battle.write_text("\n".join(text[: end + 1]) + "\n", "utf-8")  # the battle goes on
     found = advise(AdviceRequest(battle=battle, team=TEAMS[0], simulations=6))
     assert (found.kind, found.turn, found.simulations, found.declined) == ("turn", 2, 6, "")
+
+
+def test_a_battle_is_watched_turn_by_turn(battle, tmp_path):
+    """A guest at a server: it finds the battle, joins it, and advises at each turn until somebody wins."""
+    log = battle.read_text("utf-8").splitlines()
+    second, third = (log.index(f"|turn|{n}") + 1 for n in (2, 3))
+    room, server, page = "battle-gen9vgc2025regi-7", FakeServer(), tmp_path / "advice.html"
+    request = AdviceRequest(server=server.url, team=TEAMS[0], simulations=4, page=page)
+    advices = watch(request)
+    threading.Thread(
+        target=lambda: server.welcomed.get(timeout=60) == 0 and server.say("|challstr|4|x"), daemon=True
+    ).start()
+
+    def tell(number):  # what a spectator is told, as it happens
+        parts = {1: ["|init|battle", *log[:second]], 2: log[second:third], 3: ["|win|Somebody"]}
+        server.say("\n".join([f">{room}", *parts[number]]))
+
+    found = []
+    answers = threading.Thread(target=lambda: answer(server, room, tell), daemon=True)
+    answers.start()
+    for number, advice in enumerate(advices, 2):
+        found.append((advice.kind, advice.turn, advice.simulations))
+        tell(number)
+    server.close()
+    assert found == [("turn", 2, 4), ("turn", 3, 4)]
+
+
+def answer(server, room, tell):
+    """The server's side: a list of battles, then the one that is joined."""
+    assert server.heard.get(timeout=60)[1] == "|/cmd roomlist"
+    server.say(f'|queryresponse|roomlist|{{"rooms":{{"{room}":{{"p1":"A"}}}}}}')
+    while server.heard.get(timeout=60)[1] != f"|/join {room}":
+        pass
+    tell(1)
+
+
+def test_the_page_shows_the_same_as_the_text_and_nothing_as_markup():
+    choice = Choice("<b>lead</b> A & B", 0.75, 0.5, 0.25)
+    advice = PositionAdvice("turn", 3, 0.61, (choice,), (Reply("Protect", 1.0),), ("A used Protect!",), 12, 0.4)
+    page = advice.page()
+    for words in (
+        "Turn 3",
+        "61%",
+        "75%",
+        "+0.25",
+        "&lt;b&gt;lead&lt;/b&gt; A &amp; B",
+        "Protect",
+        "12 simulated turns",
+    ):
+        assert words in page
+    assert "<b>" not in page and "<script" not in page and "http" not in page.replace("http-equiv", "")
 
 
 def test_what_is_missing_is_named(installation, battle):

@@ -14,7 +14,7 @@ from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.kernels.jit import inlined_kernel, kernel, scratch
 
 ENDLESS = 1 << 20
-"""Room around a fighter on open ground."""
+"""Room around a fighter on open ground, and its longest straight walk."""
 
 WINDOW = 104
 CELLS = WINDOW * WINDOW
@@ -70,14 +70,25 @@ def has_line(ax, ay, bx, by):
 
 
 @inlined_kernel
-def room_around(me, match):
-    """Every tile nearer to the fighter than this (Chebyshev) is free and in the wilderness; 0 says nothing."""
+def space_around(me, match):
+    """(room, straight) of the fighter's tile, both free and in the wilderness; 0 says nothing.
+
+    Room: every tile nearer than this (Chebyshev). Straight: so many steps to the west, east, south or north.
+    """
     if match[S.TERRAIN] == 0:
-        return ENDLESS
+        return ENDLESS, ENDLESS
     column, row = (me[S.X] - G.ORIGIN_X) >> 1, (me[S.Y] - G.ORIGIN_Y) >> 1
     if column < 0 or column >= G.WIDTH // 2 or row < 0 or row >= G.HEIGHT // 2:
-        return 0
-    return np.int64(G.ROOM[row, column])
+        return 0, 0
+    both = np.int64(G.SPACE[row, column])
+    return both & 15, both >> 4
+
+
+@inlined_kernel
+def room_around(me, match):
+    """Every tile nearer to the fighter than this (Chebyshev) is free and in the wilderness; 0 says nothing."""
+    room, _ = space_around(me, match)
+    return room
 
 
 @kernel

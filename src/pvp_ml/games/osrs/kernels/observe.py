@@ -7,7 +7,7 @@ import numpy as np
 from pvp_ml.games.osrs import items as I
 from pvp_ml.games.osrs import state as S
 from pvp_ml.games.osrs.kernels.fighter import combat_boost, free_slots, ranging_boost, rem
-from pvp_ml.games.osrs.kernels.ground import room_around
+from pvp_ml.games.osrs.kernels.ground import space_around
 from pvp_ml.games.osrs.kernels.jit import inlined_kernel, kernel
 from pvp_ml.games.osrs.kernels.move import chebyshev, distance, has_tile, is_beside, is_inside
 from pvp_ml.games.osrs.kernels.tick import observed_style
@@ -331,11 +331,12 @@ def mask_moves(me, opp, match, mask):
     """Heads 9 and 10, choices 27…38: a tile of that ring can be walked to, and I do not stand on one.
 
     Its nearest tile is |`far` − radius| away or, of the four neighbours, at most `far`: with more room than that around
-    me it can.
+    me it can. From inside the ring a straight walk of `far` + radius steps crosses it, wherever that leads.
     """
     ready = rem(me, match, S.T_ATTACK) == 0
     moves = rem(me, match, S.T_FREEZE) == 0 and (match[S.ALLOW_MOVING] != 0 or not ready)
-    far, room = distance(me, opp), room_around(me, match)
+    far = distance(me, opp)
+    room, straight = space_around(me, match)
     inside = is_inside(match, me[S.X], me[S.Y])
     beside = inside and is_beside(me, opp)
     diagonal = inside and far == 1 and not beside
@@ -347,7 +348,8 @@ def mask_moves(me, opp, match, mask):
     farcast = False
     for k in range(1, 7):
         here = inside and far == k + 1
-        exists = not here and (abs(far - k - 1) < room or has_tile(me, opp, match, k + 1, 0))
+        crosses = far <= k and far + k < straight
+        exists = not here and (crosses or abs(far - k - 1) < room or has_tile(me, opp, match, k + 1, 0))
         mask[32 + k] = exists
         farcast = farcast or (exists and k < 6)
     mask[30] = moves and farcast

@@ -86,19 +86,21 @@ class Agent:
         self.phase, self.seen_at = Phase.SEEING, now
 
     def see(self, body: msgspec.Raw, now: float) -> int:
-        """The answer to a step; gives the game ticks that were lost since the last one.
+        """The answer to a step; gives the game ticks that were lost since the last one, below 0 when the clock stands.
 
         An answer with a terminal state that was only asked for leaves the last tick's numbers as they are.
         """
         sight = self._read(body)
         self.steps += 1
         lost = int(sight.meta.episodeTicks) - self.steps
-        jump, self.lost_ticks = lost - self.lost_ticks, lost
+        jump, self.lost_ticks = lost - self.lost_ticks, max(lost, self.lost_ticks)
         if not (self.is_peeking and sight.terminalState):
             self._keep(sight, first=False)
         self.terminal, self.is_peeking = sight.terminalState, False
         self.phase, self.seen_at = Phase.SEEING, now
-        return 0 if self.steps == 1 else jump
+        if self.steps == 1:
+            self.lost_ticks, jump = lost, 0
+        return jump
 
     @property
     def is_near_end(self) -> bool:
@@ -147,6 +149,16 @@ def _numbers(values: list[float], count: int, what: str) -> npt.NDArray[np.float
     if not np.isfinite(array).all():
         raise BadSightError(f"{what} holds a number that is not finite")
     return array
+
+
+def abandon(links: Links, agents: Iterable[Agent], now: float) -> None:
+    """Make the agents of a fight ready to begin another one."""
+    for agent in agents:
+        if links.in_flight(agent.index) or not links.is_connected(agent.index):
+            links.drop(agent.index, now)
+            agent.phase = Phase.OUT
+        elif agent.phase is not Phase.OUT:
+            agent.phase = Phase.IN
 
 
 def say_goodbye(links: Links, agents: Iterable[Agent]) -> None:

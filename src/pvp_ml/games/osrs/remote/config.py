@@ -38,6 +38,11 @@ class RemoteFields(GameConfig):
                 raise ValueError(str(error)) from error
         return text
 
+    @property
+    def shared_server(self) -> str:
+        """The address, unless every process starts a server of its own."""
+        return "" if self.remote_command else self.remote
+
 
 def is_remote(config: RemoteFields) -> bool:
     """Whether the rules run elsewhere."""

@@ -19,12 +19,11 @@ import numpy as np
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.legal import check_actions
-from pvp_ml.games.osrs.remote.agent import Agent, BadSightError, Layout, Phase, say_goodbye
+from pvp_ml.games.osrs.remote.agent import Agent, BadSightError, Layout, Phase, abandon, say_goodbye
 from pvp_ml.games.osrs.remote.config import RemoteFields
 from pvp_ml.games.osrs.remote.link import Address, Failure, Links
-from pvp_ml.games.osrs.remote.params import episode_id
 from pvp_ml.games.osrs.remote.process import ServerProcess, free_address
-from pvp_ml.games.osrs.remote.row import FAULTS, RESULTS, SEATS, Row, RowPhase, describe, results
+from pvp_ml.games.osrs.remote.row import FAULTS, RESULTS, SEATS, Row, RowPhase, describe, reset_body, results
 from pvp_ml.games.osrs.remote.stage import Ending, Stage
 from pvp_ml.games.osrs.remote.wire import DEFAULT_PORT, encode_request, read_answer
 from pvp_ml.match import IDLE, TIE, ActionError, Bot, Fault, IntArray, MatchPlan, StepBuffers
@@ -33,8 +32,9 @@ from pvp_ml.spec import GameSpec
 log = logging.getLogger(__name__)
 
 PATIENCE_S = 0.05
-"""How long an agent waits for its opponent's reset before it makes a step without input, and the rows that are ready
-for more."""
+"""How long an agent waits for its opponent's reset before it makes a step without input."""
+PAUSE_S = 0.005
+"""How long the rows that are ready wait for more of them: in lock step there will be none before they have acted."""
 
 MAX_REFUSALS = 5
 POLL_S = 0.05
@@ -73,6 +73,7 @@ class RemoteGame:
         self._queue: collections.deque[MatchPlan] = collections.deque()
         self._ready: collections.deque[int] = collections.deque()
         self._is_started = False
+        self._is_away = False  # nobody logs in until the next `recv`
         self._left_at: float | None = None  # when the caller was given rows; meanwhile no deadline runs
         self._named = ""
         self.voids: collections.Counter[Fault] = collections.Counter()
@@ -109,7 +110,7 @@ class RemoteGame:
             row = self._rows[number]
             row.phase = RowPhase.PLAYING
             row.steps += 1
-            if row.fault is Fault.NONE and self._is_late(row, now):
+            if row.fault is Fault.NONE and row.is_late(now, self._config.remote_desync_s):
                 row.fault = Fault.DESYNC
             if row.fault is not Fault.NONE:
                 self._void(number, row.fault, now)
@@ -126,19 +127,24 @@ class RemoteGame:
         """
         room = len(out.match)
         now = time.monotonic()
+        self._is_away = False
         if self._left_at is not None:
             self._links.extend(now - self._left_at)
         deadline, ready, since = now + timeout_s, len(self._ready), now
         while True:
             left = deadline - time.monotonic()
-            wait = min(POLL_S, max(0.0, left)) if len(self._ready) < min(at_least, room) else 0.0
+            wait = (
+                min(PAUSE_S if self._ready else POLL_S, max(0.0, left))
+                if len(self._ready) < min(at_least, room)
+                else 0.0
+            )
             self._pump(wait)
             now = time.monotonic()
             if len(self._ready) >= min(at_least, room) or now >= deadline:
                 break
             if len(self._ready) > ready:
                 ready, since = len(self._ready), now
-            elif ready and now - since > PATIENCE_S:
+            elif ready and now - since > PAUSE_S:
                 break
         rows = [self._ready.popleft() for _ in range(min(len(self._ready), room))]
         for number in rows:
@@ -148,6 +154,20 @@ class RemoteGame:
         self._fill()
         self._left_at = time.monotonic()
         return len(rows)
+
+    def leave(self) -> None:
+        """Log everybody out: a server with one tick for all would wait for them. Matches under way are void."""
+        self._is_away = True
+        say_goodbye(self._links, self._agents)
+        now = time.monotonic()
+        for agent in self._agents:
+            self._links.drop(agent.index, now)
+            agent.phase = Phase.OUT
+        for number, row in enumerate(self._rows):
+            if row.phase is RowPhase.PLAYING:
+                self._void(number, Fault.STALLED, now)
+            elif row.phase in (RowPhase.READY, RowPhase.ASKED):
+                row.fault = Fault.STALLED
 
     def view(self, match: int) -> dict[str, Any]:
         """A JSON description of one row's state for people."""
@@ -191,23 +211,14 @@ class RemoteGame:
         """Take the next step towards the first observation, for every agent of the row that is not waiting."""
         row = self._rows[number]
         for agent in row.fighters:
-            if row.phase is not RowPhase.STARTING or self._links.in_flight(agent.index):
+            if row.phase is not RowPhase.STARTING or self._links.in_flight(agent.index) or self._is_away:
                 continue
             if agent.phase in (Phase.OUT, Phase.LEAVING):
                 agent.phase = Phase.ENTERING
                 self._ask(number, agent, "login", {"agentType": self._type}, now)
             elif agent.phase is Phase.IN:
                 agent.phase = Phase.RESETTING
-                self._ask(number, agent, "reset", self._reset_body(row, agent), now)
-
-    def _reset_body(self, row: Row, agent: Agent) -> dict[str, Any]:
-        plan, body = row.plan, self._bodies[row.plan.scenario if row.plan else "default"]
-        assert plan is not None
-        seat = agent.index % SEATS
-        rival = row.agents[1 - seat].name if len(row.live) > 1 else "baseline"
-        own = {"agent": agent.name, "target": rival, "episodeId": episode_id(plan.seed, seat)}
-        params = {**body["resetParams"], **own}
-        return {**body, "target": rival, "maintainTargetEnvironment": len(row.live) == 1, "resetParams": params}
+                self._ask(number, agent, "reset", reset_body(row, agent, self._bodies), now)
 
     def _ask(self, number: int, agent: Agent, action: str, body: object, now: float) -> None:
         agent.sent_at = now
@@ -274,8 +285,9 @@ class RemoteGame:
             elif agent.phase is Phase.STEPPING:
                 jump = agent.see(answer.body, now)
                 is_playing = row.phase is RowPhase.PLAYING
-                if jump > self._config.remote_desync_ticks and is_playing:
-                    self._fail(number, agent, Fault.DESYNC, f"{jump} ticks were lost", now)
+                if abs(jump) > self._config.remote_desync_ticks and is_playing:
+                    why = f"{jump} ticks were lost" if jump > 0 else f"its clock is {-jump} steps behind"
+                    self._fail(number, agent, Fault.DESYNC, why, now)
                 elif agent.terminal is not None and (agent.terminal not in RESULTS or not is_playing):
                     self._fail(number, agent, Fault.DESYNC, f"the server says {agent.terminal[:40]}", now)
                 elif is_playing:
@@ -290,7 +302,7 @@ class RemoteGame:
 
     def _refused(self, number: int, agent: Agent, message: str, now: float) -> None:
         """The server answered in the error form."""
-        row, said = self._rows[number], message[:200]
+        row, said = self._rows[number], message.strip().partition("\n")[0][:200]  # without its stack trace
         if agent.phase is Phase.ENTERING and agent.evictions < MAX_REFUSALS:  # an agent of that name is still there
             agent.evictions += 1
             agent.phase = Phase.LEAVING
@@ -327,7 +339,7 @@ class RemoteGame:
         if fault is Fault.CRASHED and self._process is not None and self._process.ensure():
             log.warning("the server had stopped and was restarted")
         if row.phase is RowPhase.STARTING:
-            self._abandon(row, now)
+            abandon(self._links, row.fighters, now)
             row.retry_at = max(now, *(self._links.links[a.index].retry_at for a in row.fighters))
             self._name(why)
         elif row.phase is RowPhase.PLAYING:
@@ -336,25 +348,11 @@ class RemoteGame:
         elif row.phase in (RowPhase.READY, RowPhase.ASKED):
             row.fault = fault
 
-    def _abandon(self, row: Row, now: float) -> None:
-        """Make every agent of the row ready for a new match."""
-        for agent in row.fighters:
-            if self._links.in_flight(agent.index) or not self._links.is_connected(agent.index):
-                self._links.drop(agent.index, now)
-                agent.phase = Phase.OUT
-            elif agent.phase is not Phase.OUT:
-                agent.phase = Phase.IN
-
     def _void(self, number: int, fault: Fault, now: float) -> None:
         self.voids[fault] += 1
-        self._abandon(self._rows[number], now)
+        abandon(self._links, self._rows[number].fighters, now)
         self._stage.void(number, fault)
         self._next(number)
-
-    def _is_late(self, row: Row, now: float) -> bool:
-        """Whether the caller took longer than a fight in real time allows."""
-        limit = self._config.remote_desync_s
-        return bool(limit and row.steps > 1 and any(now - agent.seen_at > limit for agent in row.fighters))
 
     def _settle(self, number: int, now: float) -> None:
         """All steps of a row are answered: it continues, or it ended and both sides are asked for the result."""

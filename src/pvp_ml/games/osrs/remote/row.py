@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
 from pvp_ml.games.osrs.remote.agent import Agent
 from pvp_ml.games.osrs.remote.link import Failure
+from pvp_ml.games.osrs.remote.params import episode_id
 from pvp_ml.match import LOSS, TIE, WIN, Fault, MatchPlan
 
 SEATS = 2
@@ -48,6 +49,20 @@ class Row:
     def fighters(self) -> Iterator[Agent]:
         """The agents of this match."""
         return (self.agents[seat] for seat in self.live)
+
+    def is_late(self, now: float, limit_s: float) -> bool:
+        """Whether the caller took longer than a fight in real time allows; 0 allows any time."""
+        return bool(limit_s and self.steps > 1 and any(now - agent.seen_at > limit_s for agent in self.fighters))
+
+
+def reset_body(row: Row, agent: Agent, bodies: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What an agent of a row asks for when its fight begins."""
+    assert row.plan is not None, "a fight has a plan"
+    body, seat = bodies[row.plan.scenario], agent.index % SEATS
+    rival = row.agents[1 - seat].name if len(row.live) > 1 else "baseline"
+    own = {"agent": agent.name, "target": rival, "episodeId": episode_id(row.plan.seed, seat)}
+    params = {**body["resetParams"], **own}
+    return {**body, "target": rival, "maintainTargetEnvironment": len(row.live) == 1, "resetParams": params}
 
 
 def results(row: Row) -> tuple[int, int]:

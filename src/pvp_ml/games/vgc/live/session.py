@@ -41,7 +41,7 @@ def read_message(text: str) -> Message:
 
 
 class Session:
-    """`logins` counts how often we logged in: after each, rooms must be joined again."""
+    """`logins` counts how often we logged in: after each, rooms must be joined again. Without a name we are a guest."""
 
     def __init__(self, server: str, user: str, password: str, tell: Tell) -> None:
         self.server, self.user, self._password, self._tell = server, user, password, tell
@@ -131,7 +131,9 @@ class Session:
         for line in lines:
             parts = line.split("|")
             kind = parts[1] if len(parts) > 1 else ""
-            if kind == "challstr":
+            if kind == "challstr" and not self.user:
+                self.is_in, self.logins = True, self.logins + 1
+            elif kind == "challstr":
                 self.say("", f"/trn {self.user},0,{self._assertion(line[len('|challstr|') :])}")
             elif kind == "updateuser" and len(parts) > 3 and parts[3] == "1":
                 if user_id(parts[2].split("@")[0]) == user_id(self.user) and not self.is_in:
@@ -148,10 +150,10 @@ class Session:
         asked = urllib.request.Request(LOGIN, urllib.parse.urlencode(form).encode())
         try:
             with urllib.request.urlopen(asked, timeout=LOGIN_S) as answer:  # noqa: S310 - a fixed https address
-                told = json.loads(answer.read(MAX_ANSWER).decode().lstrip("]"))
+                said = json.loads(answer.read(MAX_ANSWER).decode().lstrip("]"))
         except (OSError, ValueError, urllib.error.URLError) as error:
             raise UserError(f"vgc: no login: {error}"[:300], f"is {LOGIN} reachable?") from None
-        assertion = str(told.get("assertion") or "")
+        assertion = str(said.get("assertion") or "")
         if not assertion or assertion.startswith(";;"):
             raise UserError(f"vgc: the login server refuses '{self.user}': {assertion[2:200] or 'wrong password'}")
         return assertion

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -85,12 +85,15 @@ class PositionAdvice:
             "declined": self.declined,
         }
 
+    @property
+    def title(self) -> str:
+        """Where in the battle this is."""
+        names = {"preview": "Team preview", "switch": f"Turn {self.turn}, who comes in"}
+        return names.get(self.kind, f"Turn {self.turn}")
+
     def text(self) -> str:
         """A short page."""
-        where = {"preview": "Team preview", "switch": f"Turn {self.turn}, who comes in"}.get(
-            self.kind, f"Turn {self.turn}"
-        )
-        parts = [f"{where}. Chance to win: {self.win_chance:.0%}", "", "Play:"]
+        parts = [f"{self.title}. Chance to win: {self.win_chance:.0%}", "", "Play:"]
         parts += [
             f"  {c.probability:4.0%}  {c.text}  (worth {c.value:+.2f}, model alone {c.model_probability:.0%})"
             for c in self.choices
@@ -102,26 +105,58 @@ class PositionAdvice:
         thought = f"{self.simulations} simulated turns, {self.seconds:.1f} s"
         return "\n".join([*parts, "", f"Not searched: {self.declined}" if self.declined else thought])
 
+    def page(self) -> str:
+        """A whole HTML document."""
+        from pvp_ml.games.vgc.search.page import page_of
+
+        return page_of(self)
+
 
 def advise(request: AdviceRequest) -> PositionAdvice:
     """Set the position up, think, and put it into words."""
-    began = time.monotonic()
-    if request.seat not in (1, 2):
-        raise UserError(f"--seat is {request.seat}", "1 or 2")
-    path = data_files.find("models", request.model or MODEL, (".zip",), Path.cwd())
-    if path is None:
-        raise UserError(f"there is no model '{request.model or MODEL}'", "see `pvp-ml model list`")
-    bundle = read_bundle(path)
-    require_fit(bundle, make_spec(VgcConfig()))
-    budget = SearchSettings(simulations=request.simulations or MOST_SIMULATIONS, width=7, worlds=3,
-                            ms=0 if request.simulations else request.ms)  # fmt: skip
-    thinker = Thinker(actor_of(bundle), install.find(), budget)
-    try:
-        source = _position(request, thinker)
-        thought = thinker.think(source, request.seed, read_usage(request.usage) if request.usage else None)
-        return _in_words(thinker, source, thought, request.seed, began)
-    finally:
-        thinker.process.close()
+    with Adviser(request) as adviser:
+        return adviser.advise(_asked(request))
+
+
+class Adviser:
+    """A model and a process to think with; it can be asked again and again."""
+
+    def __init__(self, request: AdviceRequest) -> None:
+        if request.seat not in (1, 2):
+            raise UserError(f"--seat is {request.seat}", "1 or 2")
+        self.began = time.monotonic()
+        self._request = request
+        path = data_files.find("models", request.model or MODEL, (".zip",), Path.cwd())
+        if path is None:
+            raise UserError(f"there is no model '{request.model or MODEL}'", "see `pvp-ml model list`")
+        bundle = read_bundle(path)
+        require_fit(bundle, make_spec(VgcConfig()))
+        budget = SearchSettings(simulations=request.simulations or MOST_SIMULATIONS, width=7, worlds=3,
+                                ms=0 if request.simulations else request.ms)  # fmt: skip
+        self._usage = read_usage(request.usage) if request.usage else None
+        self._thinker = Thinker(actor_of(bundle), install.find(), budget)
+
+    def __enter__(self) -> Self:
+        """Ready."""
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        """End the process."""
+        self._thinker.process.close()
+
+    def advise(self, position: dict[str, Any]) -> PositionAdvice:
+        """What to do in a position: {format, lines or teams, team, turn}."""
+        request = self._request
+        message = {"room": ROOM, "seat": request.seat - 1, "sheets": "open", "turn": request.turn, **position}
+        facts = self._thinker.process.ask(Ask.POSITION, message, LOOK_S).facts
+        if "refused" in facts:
+            raise UserError(f"vgc: {facts['refused'][:300]}", "choose another --turn or --seat")
+        self._thinker.heard(ROOM)
+        source = _Recorded(message["format"], facts["request"], int(facts["turn"]))
+        thought = self._thinker.think(source, request.seed, self._usage)
+        found = _in_words(self._thinker, source, thought, request.seed, self.began)
+        self.began = time.monotonic()
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,25 +175,23 @@ class _Recorded:
         return Briefing(self.format, [], self.request, 0)
 
 
-def _position(request: AdviceRequest, thinker: Thinker) -> _Recorded:
-    message: dict[str, Any] = {"room": ROOM, "seat": request.seat - 1, "sheets": "open", "turn": request.turn}
+def _asked(request: AdviceRequest) -> dict[str, Any]:
+    """The position that the flags name."""
     if request.battle is not None:
         battle = next(iter(read_battles(request.battle, request.format)))
         if isinstance(battle, ReplayError):
             raise battle
-        team = _team(request.team, battle.format) if request.team else ""
-        message |= {"format": battle.format, "lines": list(battle.lines), "team": team}
-    elif request.team and request.foe:
-        format = find_format(request.format or VgcConfig().format).id
-        both = [_team(request.team, format), _team(request.foe, format)]
-        message |= {"format": format, "teams": both if request.seat == 1 else both[::-1]}
-    else:
-        raise UserError("no position is given", "--battle FILE, or --team FILE --foe FILE")
-    facts = thinker.process.ask(Ask.POSITION, message, LOOK_S).facts
-    if "refused" in facts:
-        raise UserError(f"vgc: {facts['refused'][:300]}", "choose another --turn or --seat")
-    thinker.heard(ROOM)
-    return _Recorded(message["format"], facts["request"], int(facts["turn"]))
+        return {"format": battle.format, "lines": list(battle.lines), "team": own_team(request, battle.format)}
+    if not (request.team and request.foe):
+        raise UserError("no position is given", "--battle FILE, or --team FILE --foe FILE, or --server ADDRESS")
+    format = find_format(request.format or VgcConfig().format).id
+    both = [_team(request.team, format), _team(request.foe, format)]
+    return {"format": format, "teams": both if request.seat == 1 else both[::-1]}
+
+
+def own_team(request: AdviceRequest, format: str) -> str:
+    """The text of the team that is advised; '' when it is not given."""
+    return _team(request.team, format) if request.team else ""
 
 
 def _team(name: str, format: str) -> str:
