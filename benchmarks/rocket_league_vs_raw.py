@@ -2,9 +2,9 @@
 
     python benchmarks/rocket_league_vs_raw.py [--matches 128] [--mode 1v1] [--observation default] [--repeats 7]
 
-The bare simulator gets what the game gives it (one tick, new controls, seven ticks; legal rows of the table by chance; a
-kickoff after 15 s, when nobody touches the ball by chance) and nothing is read from it. A ratio is game / bare of one
-repeat, so that a neighbour's load hits both. Prints one JSON record.
+The bare simulator gets what the game gives it (one tick, new controls, seven ticks; rows of the table by chance; a
+kickoff every 15 s, when the game ends a match that nobody touches the ball in) and nothing is read from it. A ratio is
+game / bare of one repeat, so that a neighbour's load hits both. Prints one JSON record.
 """
 
 import argparse
@@ -65,7 +65,9 @@ class Bare:
         self.cars = [[one.add_car(team) for team in teams] for one in self.arenas]
         names = ("throttle", "steer", "pitch", "yaw", "roll", "jump", "boost", "handbrake")
         self.controls = [
-            rs.CarControls(**{name: bool(x) if i > 4 else float(x) for i, (name, x) in enumerate(zip(names, row))})
+            rs.CarControls(
+                **{name: bool(x) if i > 4 else float(x) for i, (name, x) in enumerate(zip(names, row, strict=True))}
+            )
             for row in parts.actions.rows.tolist()
         ]
         self.rng, self.steps = np.random.default_rng(0), np.arange(matches) % KICKOFF_STEPS

@@ -24,7 +24,7 @@ from pvp_ml.selfplay.evaluate import Contestant, evaluate, find_contestant
 from pvp_ml.selfplay.tally import wilson
 
 RECORD = Path(__file__).parent / "records" / "vgc_search.jsonl"
-PORTION = 20
+PORTION = 40
 MATCHES = 4  # side by side; a search decides one after the other
 
 

@@ -175,3 +175,28 @@ def test_the_terminal_takes_the_games_settings(monkeypatch, capsys):
 def test_flags_of_a_server_are_refused_without_one(flag, capsys):
     assert run(["play", "connect4", "--text", *flag.split()]) == 2
     assert f"{flag.split()[0]} is for matches on a server" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "terminal", "answer", "fetched"),
+    [
+        (["--setup"], False, None, True),
+        ([], False, None, False),
+        ([], True, "", True),
+        ([], True, "n", False),
+    ],
+    ids=["the flag", "nobody there", "yes", "no"],
+)
+def test_what_a_game_lacks_is_fetched_when_somebody_says_so(monkeypatch, capsys, words, terminal, answer, fetched):
+    from pvp_ml.games.vgc.node import install
+
+    monkeypatch.delenv("PVP_ML_SHOWDOWN", raising=False)
+    monkeypatch.setenv("PVP_ML_CACHE", "/nowhere")
+    calls = []
+    monkeypatch.setattr(install, "setup", calls.append)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr("builtins.input", lambda asked: answer if "150 MB" in asked else None)
+    assert run(["play", "vgc", "--text", *words]) == 2  # nothing was really fetched
+    assert "pvp-ml game setup vgc" in capsys.readouterr().err
+    assert bool(calls) == fetched

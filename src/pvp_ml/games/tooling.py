@@ -224,6 +224,7 @@ class Tooling:
     """What a game can do for the commands.
 
     setup: `(tell)` fetches what it needs from outside (a simulator, meshes): `pvp-ml game setup`.
+    lacks: what `setup` would fetch, in a few words; '' when nothing is missing. `pvp-ml play` offers to fetch it.
     setup_packs: the same for training packs: `pvp-ml game setup NAME --packs`.
     shots: `(config, count)` opens the shots of its training packs, evenly spread, 0 = all: `pvp-ml bench shots`.
     team_commands: the commands of `pvp-ml team`, for a game whose players bring teams.
@@ -250,6 +251,7 @@ class Tooling:
     """
 
     setup: Callable[[Tell], None] | None = None
+    lacks: Callable[[], str] | None = None
     setup_packs: Callable[[Tell], None] | None = None
     shots: Callable[[Any, int], ShotCourse] | None = None
     team_commands: Callable[[], App] | None = None

@@ -252,9 +252,7 @@ class Actor:
         return encoded
 
     def _encode(self, x: FloatArray, layout: BlockLayout, out: FloatArray, start: int) -> None:
-        """A block with its ids embedded and, where it repeats, encoded by layers that repetitions share, from `start`
-        on into out [B,…].
-        """
+        """A block, ids embedded, repetitions encoded by layers that they share, into `out` [B,…] from `start` on."""
         block, rows = layout.block, len(x) * layout.block.count
         items = x[:, layout.start : layout.start + block.width].reshape(len(x), block.count, len(block.features))
         joined = self._buffer(f"items/{block.name}", rows, layout.item_width)

@@ -1,5 +1,11 @@
 """The scripted NH players, rule by rule, from observation and mask alone."""
 
+import gzip
+import json
+import os
+from itertools import pairwise
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,6 +13,7 @@ from pvp_ml import players
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 
+TRACES = Path(os.environ.get("PVP_ML_TRACES") or Path(__file__).parents[4] / "shared" / "specs" / "osrs" / "traces")
 NH = registry.find("nh")
 SPEC = NH.spec(NH.config())
 FEATURE = {feature.name: i for i, feature in enumerate(SPEC.features)}
@@ -83,3 +90,27 @@ def test_they_refuse_other_games():
     other = registry.find("connect4")
     with pytest.raises(UserError, match="nh-plugin"):
         players.make("nh-plugin", other.spec(other.config()))
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(not (TRACES / "model_fights.jsonl.gz").is_file(), reason="no recordings")
+def test_nh_plugin_decides_as_the_originals_does():
+    """Its 5,087 recorded decisions: all heads that leave nothing to chance, and attacks past the prayer alone."""
+    rows, is_plugin = [], False
+    with gzip.open(TRACES / "model_fights.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for line in map(json.loads, lines):
+            if "episodeIds" in line:
+                is_plugin = line["policies"][0] == "plugin"
+            elif is_plugin and line["w"] == 0:
+                rows.append((line.get("reset", line)["o"], line.get("a")))
+    seen = np.array([obs for (obs, _), (_, action) in pairwise(rows) if action], np.float32)
+    done = np.array([action for _, action in rows if action])
+    serials = np.arange(len(seen))
+    keys = np.random.default_rng(0).integers(0, 1 << 63, len(seen), dtype=np.uint64)
+    mask = np.ones((len(seen), SPEC.mask_size), np.bool_)
+    ours = players.make("nh-plugin", SPEC).decide(serials, np.zeros(len(seen), np.int32), seen, mask, keys)
+    assert len(seen) == 5087 and (ours[:, 4:] == done[:, 4:]).all()
+    prayed = np.stack([seen[:, FEATURE[f"target_{style}_prayer"]] for style in ("magic", "ranged", "melee")], axis=1)
+    for actions in (ours, done):
+        assert not prayed[serials, actions[:, 0] - 1].any()
+    assert np.abs(np.bincount(ours[:, 0]) - np.bincount(done[:, 0])).max() < 0.04 * len(seen)

@@ -18,7 +18,10 @@ from remote_load import MODES, Play, Server
 
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
-from pvp_ml.match import Bot, External, MatchPlan, StepBuffers
+from pvp_ml.match import Bot, External, Fault, MatchPlan, StepBuffers
+from pvp_ml.run.config.schema import load_config
+from pvp_ml.run.machine import cores
+from pvp_ml.run.placement import blueprint
 
 NAMED_S = 1.0
 
@@ -118,6 +121,35 @@ def test_deaths_are_results(strict):
     game.close()
     assert [results[n] for n in range(7)] == [[1, -1], [-1, 1]] * 3 + [[1, -1]]  # the bot strikes, too
     assert not game.voids and strict.agents() == 0
+
+
+def test_a_game_that_has_left_keeps_nobody_waiting(strict):
+    """As a training does for its evaluations; its matches under way are void, and it goes on where others began."""
+    training, evaluation = Play(strict.port, rows=4, max_ticks=12), None
+    try:
+        assert training.go(60, lambda: training.ended >= 4)
+        training.game.leave()
+        assert strict.agents(0.0) == 0
+        evaluation = Play(strict.port, rows=3, max_ticks=12)
+        assert evaluation.go(60, lambda: evaluation.ended >= 6)
+        evaluation.close()
+        before = training.ended
+        assert training.go(60, lambda: training.ended >= before + 8)
+    finally:
+        training.close()
+    assert not evaluation.game.voids and dict(training.game.voids) == {Fault.STALLED: 4} and strict.agents() == 0
+
+
+def test_a_run_on_one_server_has_one_shard(tmp_path):
+    given = ["--game", "nh", "--env.matches", "8"]
+    shards = {
+        "nothing": given,
+        "a server": [*given, "--env.remote", "localhost:7070"],
+        "a server each": [*given, "--env.remote", "localhost:7070", "--env.remote-command", "server"],
+        "a wish": [*given, "--env.remote", "localhost:7070", "--run.shards", "3"],
+    }
+    counts = {name: blueprint(load_config("", words, tmp_path)).shards for name, words in shards.items()}
+    assert counts == {"nothing": min(8, cores()), "a server": 1, "a server each": min(8, cores()), "a wish": 3}
 
 
 @pytest.mark.parametrize("kind", KINDS)

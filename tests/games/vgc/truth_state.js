@@ -134,11 +134,12 @@ function expectedSlots(world, seat) {
     if (state === 'teampreview' || !mon) return {must_choose: 0, forced_switch: 0, trapped: 0, can_terastallize: 0, can_mega: 0};
     if (state === 'switch') return {must_choose: mon.switchFlag ? 1 : 0, forced_switch: mon.switchFlag ? 1 : 0, trapped: 0};
     const chooses = !mon.fainted && !mon.volatiles.commanding;
-    const offered = offer => chooses && offer && !mon.getLockedMove() ? 1 : 0;
+    const isFree = !mon.getLockedMove() && mon.moveSlots.some(slot => slot.pp > 0 && !slot.disabled); // else Struggle
+    const offered = offer => chooses && offer && isFree ? 1 : 0;
     const hasTera = mon.side.pokemon.some(other => other.terastallized);
     return {
       must_choose: chooses ? 1 : 0, forced_switch: 0, reviving: 0, can_terastallize: offered(mon.canTerastallize && !hasTera),
-      can_mega: offered(mon.canMegaEvo || mon.canMegaEvoX || mon.canMegaEvoY), trapped: mon.getLockedMove() ? [0, 1] : [offered(mon.trapped === true), offered(mon.trapped)],
+      can_mega: offered(mon.canMegaEvo || mon.canMegaEvoX || mon.canMegaEvoY), trapped: !isFree ? [0, 1] : [offered(mon.trapped === true), offered(mon.trapped)],
     };
   });
 }
@@ -280,7 +281,8 @@ const isSwordOrShield = mon => /^(zacian|zamazenta)$/.test(mon.species.id) && /^
 function regenerated(world, mon, onField) {
   const exact = sharedHp(mon);
   if (onField || mon.fainted || exact === 0) return exact;
-  const shown = linesOf(world, mon).map(line => /\|(\d+)\/100/.exec(line)).filter(Boolean).pop();
+  const own = linesOf(world, mon).filter(line => line.split('|')[2].startsWith(mon.side.id) && line.split('|')[2].endsWith(`: ${mon.name}`));
+  const shown = own.map(line => /\|(\d+)\/100/.exec(line)).filter(Boolean).pop();
   const seen = shown ? Number(shown[1]) / 100 : 1;
   return [exact, seen, Math.min(1, seen + 1 / 3)];
 }
@@ -304,8 +306,9 @@ function closedFacts(world, mon, id) {
   if (world.illusions[mon.side.n]) return expected; // lines of a disguised Pokémon carry another one's name
   const about = line => line.split('|')[2].endsWith(`: ${mon.name}`) && line.split('|')[2].startsWith(mon.side.id);
   const truth = id('abilities', mon.ability);
-  if (world.abilities.get(mon).size === 1) Object.assign(expected, {ability_known: 1, ability: truth});
-  else if (lines.some(line => line.startsWith('|-ability|') && about(line))) Object.assign(expected, {ability_known: 1, ability: truth});
+  const swapped = lines.some(line => line.includes('Skill Swap'));
+  if (world.abilities.get(mon).size === 1 && !swapped) Object.assign(expected, {ability_known: 1, ability: truth});
+  else if (!swapped && lines.some(line => line.startsWith('|-ability|') && about(line))) Object.assign(expected, {ability_known: 1, ability: truth});
   else if (lines.some(line => /ability: |detailschange|Skill Swap/.test(line))) expected.ability = [UNKNOWN, truth];
   else Object.assign(expected, {ability_known: 0, ability: UNKNOWN});
   const item = id('items', mon.item);

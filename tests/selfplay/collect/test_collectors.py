@@ -181,3 +181,27 @@ def test_rewards_beyond_a_matchs_present_length_do_not_count_again():
         made.rollout.advantages(ReturnTerms.of(1.0, 1.0))
         made.rollout.carry()
     assert shorter > 6, "matches were equally fast: nothing was tested"
+
+
+class LockStepGame(SlowGame):
+    """One tick for all: nobody is answered before all who were answered have acted. Half of the rows never begin."""
+
+    def leave(self) -> None:
+        """Somebody else may use the server."""
+
+    def recv(self, at_least: int, timeout_s: float, out: StepBuffers) -> int:
+        playing = self.matches // 2
+        here = [m for m in self._ready if m < playing]
+        assert len(here) == playing, "the server waits for a match that is held back"
+        self._ready = here
+        return super().recv(playing, timeout_s, out)
+
+
+def test_a_match_that_is_held_back_ends_the_rollout_where_others_would_wait_for_it():
+    game = LockStepGame("connect4", 8, 3)
+    made = AsyncCollector(game, *parts(game.spec, SELF, 16))
+    for _ in range(3):
+        report = made.collect()
+        steps = 8 * 16 - report.missing
+        assert steps == 4 * 31  # two of a kind: the four that play have room for twice their share, less what is open
+        assert (made.rollout.length[:4] == 32).all() and (made.rollout.length[4:] <= 1).all()

@@ -155,7 +155,7 @@ def train(
         elif compare == "original":
             theirs.append(learn(load_config(preset, [*words, *ORIGINAL], Path.cwd()), rollouts).per_second)
     result = Measurement.of(f"train/{config.env.name}", run.unit, ours, split)
-    if compare and theirs:
+    if compare is not None:
         what = {"sb3": "sb3-contrib MaskablePPO", "original": "the original's network"}[compare]
         result = result.beside(round(statistics.median(theirs), 1), what)
     result.tell(as_json)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import secrets
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import quote
 
 from cyclopts import Parameter
@@ -14,7 +16,7 @@ from pvp_ml.cli.play.text import play_text
 from pvp_ml.errors import UserError
 from pvp_ml.games import registry
 from pvp_ml.games.adapters.synchronous import in_step
-from pvp_ml.games.registry import GameConfig
+from pvp_ml.games.registry import GameConfig, GameType
 from pvp_ml.selfplay.dial import with_strength
 from pvp_ml.selfplay.evaluate import find_contestant
 
@@ -28,6 +30,7 @@ class PlayOptions:
         against: a model file or name, a scripted player or a bot; default: the shipped model, or a bot of the game
         strength: weaken the model to this strength, 1…100, by its measured map; 0 = full strength
         text: play in this terminal instead of the browser
+        setup: first download what the game lacks, as `pvp-ml game setup` does, without asking
         seat: your seat, counted from 0
         scenario: default: the game's first
         greedy: models take their most likely choice instead of sampling
@@ -51,6 +54,7 @@ class PlayOptions:
     against: str = ""
     strength: int = 0
     text: bool = False
+    setup: Annotated[bool, Parameter(negative="")] = False
     seat: int = 0
     scenario: str = ""
     greedy: bool = False
@@ -84,6 +88,7 @@ def play(game: str, *flags: Flags, options: PlayOptions = DEFAULTS) -> None:
     Args:
         game: a name from `pvp-ml game list`
     """
+    _fetch_first(registry.find(game), options.setup)
     if options.server:
         from pvp_ml.cli.play.on_server import play_on_server
 
@@ -98,6 +103,20 @@ def play(game: str, *flags: Flags, options: PlayOptions = DEFAULTS) -> None:
         _in_terminal(game, options, settings)
     else:
         _on_page(game, options, settings)
+
+
+def _fetch_first(game: GameType, is_wanted: bool) -> None:
+    """Download what the game lacks if a flag or the person at the terminal says so; otherwise the game will refuse."""
+    lacking = game.tooling.lacks() if game.tooling.lacks is not None else ""
+    if lacking and game.tooling.setup is not None and (is_wanted or _agrees(f"{game.title} needs {lacking}.")):
+        game.tooling.setup(print)
+
+
+def _agrees(sentence: str) -> bool:
+    """Asks on a terminal; where nobody can answer the answer is no."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    return input(f"{sentence} Download it now? [Y/n] ").strip().lower() in ("", "y", "yes")
 
 
 def _on_page(game: str, options: PlayOptions, settings: GameConfig) -> None:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from pvp_ml.games.rocket_league import simulator as sim
 from pvp_ml.games.rocket_league.arena.field import BOOST_MAX
+from pvp_ml.games.rocket_league.kernels import moments as changes
 from pvp_ml.games.rocket_league.simulator import Arenas
 
 Floats = npt.NDArray[np.float32]
@@ -143,6 +144,7 @@ class Memory:
     """What must be remembered between the steps of a match, as arrays over the M rows."""
 
     NEVER = 30_000
+    _LIMITS = (NEVER, TURTLE_WINDOW, UPRIGHT_UP_Z, RESET_GAP, RESET_LOW, RESET_HIGH)
 
     def __init__(self, matches: int, team: npt.NDArray[np.int64]) -> None:
         shape = (matches, len(team))
@@ -188,75 +190,52 @@ class Memory:
 
     def advance(self, facts: Facts, arenas: Arenas, jump: Bools) -> Moment:
         """Compare all rows with the step before, which is then forgotten. `jump` [M,S]: the button in this step."""
-        team, last = self.team, arenas.last_toucher()
         rise = arenas.game[:, 2:4] - self.score
         self.score += rise
         self.goals += rise
-        touch = facts.touching & ~self.touching
-        mine = last[:, None] == np.arange(len(team))
-        self._count_touches(touch, mine, facts.touching)
-        landed = facts.on_ground & ~self.on_ground
-        self.air_steps = np.where(facts.on_ground, 0, self.air_steps + 1).astype(np.int32)
-        pressed = jump & ~facts.on_ground
-        self.steps_since_jump = np.where(pressed, 0, np.minimum(self.steps_since_jump + 1, self.NEVER)).astype(np.int32)
         counts = arenas.cars[:, :, 0, sim.COUNTS]
-        respawned = self.demoed & ~facts.demoed
-        change = np.where(respawned, 0.0, facts.boost - self.boost).astype(np.float32)
-        turtled, recovered, stayed, clock = self._turtles(facts)
-        conceded = rise[:, 1 - team]
         gap = facts.ball - facts.position
         distance = np.sqrt(np.vecdot(gap, gap))
+        shape = self.streak.shape
+        events = np.empty((changes.EVENTS, *shape), np.bool_)
+        amounts = np.empty((changes.AMOUNTS, *shape), np.float32)
+        recovery_steps = np.empty(shape, np.int32)
+        now = (facts.touching, facts.on_ground, facts.demoed, facts.has_flip, facts.is_turtled, facts.boost,
+               facts.up[..., 2], facts.position, distance)  # fmt: skip
+        past = (self.touching, self.on_ground, self.demoed, self.has_flip, self.boost, self.streak, self.air_steps,
+                self.steps_since_jump, self.turtle_clock, self.untouched_steps)  # fmt: skip
+        changes.compare(
+            now, past, self.team, arenas.last_toucher(), rise, jump, self._LIMITS, events, amounts, recovery_steps
+        )
         moment = Moment(
             now=facts,
             gap=gap,
             distance=distance,
             toward=gap / np.maximum(distance, 1e-6)[..., None],
-            touch=touch,
-            scored=rise[:, team],
-            conceded=conceded,
-            scorer=mine & (rise[:, team] > 0),
-            own_goal=mine & (conceded > 0),
+            touch=events[changes.TOUCH],
+            scored=amounts[changes.SCORED],
+            conceded=amounts[changes.CONCEDED],
+            scorer=events[changes.SCORER],
+            own_goal=events[changes.OWN_GOAL],
             counts=np.maximum(counts - self.counts, 0.0),
-            new_demoed=facts.demoed & ~self.demoed,
-            gained=np.maximum(change, 0.0),
-            spent=np.maximum(-change, 0.0),
-            touched_last=mine,
-            streak=self.streak,
-            air_steps=self.air_steps,
-            steps_since_jump=self.steps_since_jump,
-            landed=landed,
+            new_demoed=events[changes.NEW_DEMOED],
+            gained=amounts[changes.GAINED],
+            spent=amounts[changes.SPENT],
+            touched_last=events[changes.MINE],
+            streak=self.streak.copy(),
+            air_steps=self.air_steps.copy(),
+            steps_since_jump=self.steps_since_jump.copy(),
+            landed=events[changes.LANDED],
             ball_velocity_before=self.ball_velocity.copy(),
             up_before=self.up.copy(),
-            turtled=turtled,
-            recovered=recovered,
-            stayed_down=stayed,
-            recovery_steps=np.where(recovered, clock, 0).astype(np.int32),
-            flip_reset=self._flip_resets(facts, distance),
-            is_drill=np.broadcast_to(self.is_drill[:, None], touch.shape),
+            turtled=events[changes.TURTLED],
+            recovered=events[changes.RECOVERED],
+            stayed_down=events[changes.STAYED],
+            recovery_steps=recovery_steps,
+            flip_reset=events[changes.FLIP_RESET],
+            is_drill=np.broadcast_to(self.is_drill[:, None], shape),
         )
         self.counts[...] = counts
-        self._take(EVERY, facts)
+        self.ball_velocity[...] = facts.ball_velocity
+        self.up[...] = facts.up
         return moment
-
-    def _count_touches(self, touch: Bools, mine: Bools, touching: Bools) -> None:
-        anyone = np.asarray(touching.any(1))
-        self.untouched_steps = np.where(anyone, 0, self.untouched_steps + 1).astype(np.int32)
-        kept = np.where(np.asarray(touch.any(1))[:, None] & ~mine, 0, self.streak)
-        self.streak = (kept + (touch & mine)).astype(np.int32)
-
-    def _flip_resets(self, facts: Facts, distance: Floats) -> Bools:
-        back = facts.has_flip & ~self.has_flip & (distance < RESET_GAP)
-        if back.any():  # rare, so the rest is hardly ever computed
-            back &= ((facts.position > RESET_LOW) & (facts.position < RESET_HIGH)).all(-1)
-        return back
-
-    def _turtles(self, facts: Facts) -> tuple[Bools, Bools, Bools, npt.NDArray[np.int32]]:
-        """One window at a time per seat; it starts with the turtle and never outlives the match."""
-        clock = self.turtle_clock
-        began = facts.is_turtled & (clock == 0)
-        clock = np.where(began | (clock > 0), clock + 1, np.minimum(clock + 1, 0))
-        upright = facts.on_ground & (facts.up[..., 2] > UPRIGHT_UP_Z)
-        recovered = (clock > 0) & upright
-        stayed = (clock >= TURTLE_WINDOW) & ~upright
-        self.turtle_clock = np.where(recovered | stayed, -TURTLE_WINDOW, clock).astype(np.int32)
-        return began, recovered, stayed, clock.astype(np.int32)

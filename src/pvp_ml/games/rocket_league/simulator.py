@@ -109,9 +109,7 @@ class Arenas:
         self.sizes, self.seats = sizes, sum(sizes)
         self._all_flags = all_flags
         try:
-            config = rs.ArenaConfig(
-                memory_weight_mode=rs.MemoryWeightMode.LIGHT, use_custom_broadphase=not is_probe
-            )
+            config = rs.ArenaConfig(memory_weight_mode=rs.MemoryWeightMode.LIGHT, use_custom_broadphase=not is_probe)
             self._arenas = [rs.Arena(rs.GameMode.SOCCAR, config=config) for _ in range(matches)]
         except RuntimeError as error:
             raise UserError(
@@ -296,10 +294,10 @@ class Arenas:
         """Whether the binding tells what was just read of these matches."""
         read = [part[matches].copy() for part in (self.game, self.pads, self.ball, self.cars, self.flags)]
         self.ask(matches)
-        told = [part[matches] for part in (self.game, self.pads, self.ball, self.cars, self.flags)]
+        answered = [part[matches] for part in (self.game, self.pads, self.ball, self.cars, self.flags)]
         columns: tuple[Any, ...] = (EVERY, EVERY, USED_OF_BALL, USED_OF_CAR, EVERY)
         return all(
-            np.array_equal(a[..., some], b[..., some]) for a, b, some in zip(read, told, columns, strict=True)
+            np.array_equal(a[..., some], b[..., some]) for a, b, some in zip(read, answered, columns, strict=True)
         )
 
     def close(self) -> None:

@@ -33,6 +33,12 @@ def _setup(progress: Callable[[str], None]) -> None:
     setup(progress)
 
 
+def _lacks() -> str:
+    from pvp_ml.games.vgc.node.install import lacks
+
+    return lacks()
+
+
 def _watch(config: VgcConfig, first: str, second: str, scenario: str, seed: int) -> Iterator[str]:
     from pvp_ml.games.vgc.show.view import watch
 
@@ -154,6 +160,7 @@ GAME = GameType(
     ),
     tooling=Tooling(
         setup=_setup,
+        lacks=_lacks,
         doctor=_doctor,
         bench=_bench,
         import_matches=_import_matches,

@@ -8,8 +8,7 @@ take torch's way. numpy's OpenBLAS was faster than torch's MKL at these sizes on
 
 Rows are read straight out of the rollout and worked on CHUNK at a time, so that activations stay in the cache. The last
 layer's outputs are laid side by side: A logits, then the value (of a shared critic), then the win logit; one product
-serves all. Shape letters as in `spec`; N stacked observation, E what the trunk reads of it, B rows of a chunk, C
-outputs.
+serves all. Shape letters as in `spec`; N stacked observation, E what the trunk reads, B rows of a chunk, C outputs.
 """
 
 from __future__ import annotations

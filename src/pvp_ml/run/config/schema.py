@@ -88,7 +88,9 @@ class RunSection(Section):
         0.0, description="stop after this much training time; 0 = no limit"
     )
     session_rollouts: Count = Field(0, description="stop this session after this many rollouts; 0 = no limit")
-    shards: Count = Field(0, description="worker processes, each playing and learning; 0 = one per core")
+    shards: Count = Field(
+        0, description="worker processes, each playing and learning; 0 = one per core, on one external server one"
+    )
     checkpoint_every: Positive = Field(250_000, description="environment steps between checkpoints")
     keep_checkpoints: Annotated[int, Field(ge=2)] = Field(3, description="number of checkpoints to keep")
     milestone_every: Count = Field(0, description="steps between milestones, which are never deleted; 0 = none")

@@ -1,7 +1,10 @@
 """`pvp-ml advise vgc`: line-ups for two teams, choices in a recorded battle; legal, complete, the same for a seed."""
 
 import json
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 from fake_server import FakeServer
@@ -17,6 +20,7 @@ from pvp_ml.games.vgc.teams import shipped
 from pvp_ml.match import Bot, MatchPlan
 
 FORMAT = "gen9vgc2025regi"
+BENCHMARK = Path(__file__).parents[4] / "benchmarks" / "vgc_advise.py"
 TEAMS = ("shadow-rider", "zacian-screens")
 
 
@@ -69,7 +73,7 @@ def test_a_battle_is_watched_turn_by_turn(battle, tmp_path):
     second, third = (log.index(f"|turn|{n}") + 1 for n in (2, 3))
     room, server, page = "battle-gen9vgc2025regi-7", FakeServer(), tmp_path / "advice.html"
     request = AdviceRequest(server=server.url, team=TEAMS[0], simulations=4, page=page)
-    advices = watch(request)
+    turns = watch(request)
     threading.Thread(
         target=lambda: server.welcomed.get(timeout=60) == 0 and server.say("|challstr|4|x"), daemon=True
     ).start()
@@ -81,7 +85,7 @@ def test_a_battle_is_watched_turn_by_turn(battle, tmp_path):
     found = []
     answers = threading.Thread(target=lambda: answer(server, room, tell), daemon=True)
     answers.start()
-    for number, advice in enumerate(advices, 2):
+    for number, advice in enumerate(turns, 2):
         found.append((advice.kind, advice.turn, advice.simulations))
         tell(number)
     server.close()
@@ -112,6 +116,18 @@ def test_the_page_shows_the_same_as_the_text_and_nothing_as_markup():
     ):
         assert words in page
     assert "<b>" not in page and "<script" not in page and "http" not in page.replace("http-equiv", "")
+
+
+@pytest.mark.nightly
+def test_twenty_positions_are_answered_soon_and_alike_over_seeds(installation):
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARK), "20", "120", "3"], capture_output=True, text=True, timeout=3000
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    print(found)
+    assert found["not_searched"] == 0 and found["cpu_s_max"] <= 3.0
+    assert found["win_chance_spread_mean"] <= 0.05 and found["shared_play_mean"] >= 0.6
 
 
 def test_what_is_missing_is_named(installation, battle):

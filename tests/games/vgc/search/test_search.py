@@ -8,6 +8,7 @@ import pytest
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.play import Table
+from pvp_ml.games.vgc.actions import PREVIEWS
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
 from pvp_ml.games.vgc.search.player import SearchPlayer, make_search
 from pvp_ml.games.vgc.search.settings import SearchSettings
@@ -88,6 +89,78 @@ def test_what_is_hidden_changes_no_thought(build, think):
         np.testing.assert_array_equal(thought.strategy, same.strategy)
     assert one[0][1].own.actions[:, 0].min() >= 1  # line-ups at preview
     assert one[1][1].own.actions[:, 0].max() == 0
+
+
+ONE = """
+Dragonite (M) @ Choice Band | Multiscale | Normal | Protect / Extreme Speed / Outrage / Earthquake
+Garchomp (M) @ Life Orb | Rough Skin | Steel | Protect / Earthquake / Rock Slide / Dragon Claw
+Amoonguss (M) @ Sitrus Berry | Regenerator | Water | Protect / Spore / Pollen Puff / Rage Powder
+Whimsicott (M) @ Focus Sash | Prankster | Ghost | Protect / Tailwind / Moonblast / Encore
+Talonflame (M) @ Sharp Beak | Gale Wings | Flying | Protect / Brave Bird / Tailwind / Flare Blitz
+Gardevoir (M) @ Leftovers | Telepathy | Fairy | Protect / Psychic / Hyper Voice / Trick Room
+"""
+OTHER = """
+Dragonite (M) @ Lum Berry | Inner Focus | Fire | Protect / Draco Meteor / Roost / Hurricane
+Garchomp (M) @ Rocky Helmet | Sand Veil | Fairy | Protect / Stomping Tantrum / Substitute / Liquidation
+Amoonguss (M) @ Coba Berry | Effect Spore | Dark | Protect / Sludge Bomb / Giga Drain / Stun Spore
+Whimsicott (M) @ Babiri Berry | Infiltrator | Fire | Protect / Energy Ball / Taunt / Light Screen
+Talonflame (M) @ Charti Berry | Flame Body | Ground | Protect / Will-O-Wisp / Roost / Taunt
+Gardevoir (M) @ Choice Scarf | Synchronize | Steel | Protect / Moonblast / Shadow Ball / Dazzling Gleam
+"""
+GUARD = 2  # the first move, which aims at nobody
+
+
+def team_of(table, training):
+    """Lines of `name @ item | ability | Tera type | moves` as Showdown's text, all trained alike."""
+    blocks = []
+    for line in table.strip().splitlines():
+        head, ability, tera, moves = line.split(" | ")
+        rest = "\n".join(f"- {move}" for move in moves.split(" / "))
+        blocks.append(f"{head}\nAbility: {ability}\nTera Type: {tera}\n{training}\n{rest}")
+    return "\n\n".join(blocks)
+
+
+def guarded_thoughts(build, thinker, foe, lineup, seed, sheets, turns=3):
+    """Briefings and thoughts at preview and in the first turns, in which everybody guards; and what the foe holds."""
+    own = team_of(ONE, "EVs: 252 HP\nBrave Nature\nIVs: 0 Spe")  # slower than all foes: the order of moves is shown
+    game = build(1, teams=(own,), opponent_teams=(foe,), format=FORMAT, sheets=sheets)
+    game.queue([MatchPlan(0, seed, (External("a"), External("b")))])
+    game.start()
+    out, seat, found = StepBuffers.allocate(game.spec, 1), Seat(game, 0, 0), []
+    for turn in range(turns):
+        assert game.recv(1, 60.0, out) == 1
+        found.append((seat.read(0), thinker.think(seat, SEED)))
+        picks = [[1, 46, 46], [lineup, 46, 46]] if turn == 0 else [[0, GUARD, GUARD]] * 2
+        if turn + 1 < turns:
+            game.send(out.match[:1], np.array([picks], np.int32))
+    held = game.briefing(0, 1, 0).request["side"]["pokemon"]
+    thinker.forget(seat.room)
+    return found, held
+
+
+def test_no_hidden_fact_changes_a_thought(build, think):
+    """Closed sheets: items, moves, abilities, Tera types, spreads, natures, who waits and the dice are all others."""
+    thinker = think(simulations=8, trust=0.3)
+    back = 1 + PREVIEWS.index((1, 2, 5, 6))
+    fast, bulky = "EVs: 252 Atk / 252 Spe\nJolly Nature", "EVs: 252 HP / 252 SpA\nModest Nature"
+    one, held = guarded_thoughts(build, thinker, team_of(ONE, fast), 1, 5, "closed")
+    two, other = guarded_thoughts(build, thinker, team_of(OTHER, bulky), back, 6, "closed")
+    for fact in ("item", "moves", "baseAbility", "teraType", "stats"):
+        assert all(a[fact] != b[fact] for a, b in zip(held[:2], other[:2], strict=True)), fact
+    assert {a["ident"] for a in held[2:]}.isdisjoint(b["ident"] for b in other[2:])
+    for (briefing, thought), (again, same) in zip(one, two, strict=True):
+        shown = [[line for line in b.lines if not line.startswith("|t:|")] for b in (briefing, again)]
+        assert shown[0] == shown[1] and briefing.request == again.request
+        assert thought.simulations == 8 and not thought.declined
+        np.testing.assert_array_equal(thought.own.prior, same.own.prior)
+        for ours, theirs in zip(thought.foes, same.foes, strict=True):
+            np.testing.assert_array_equal(ours.actions, theirs.actions)
+            np.testing.assert_array_equal(ours.prior, theirs.prior)
+        np.testing.assert_array_equal(thought.payoff, same.payoff)
+        np.testing.assert_array_equal(thought.strategy, same.strategy)
+    assert [briefing.request.get("teamPreview", False) for briefing, _ in one] == [True, False, False]
+    shown, _ = guarded_thoughts(build, thinker, team_of(OTHER, bulky), back, 6, "open", turns=1)
+    assert not np.array_equal(shown[0][1].own.prior, one[0][1].own.prior)  # what is shown does change thoughts
 
 
 def test_a_lost_process_is_replaced_and_told_everything_again(build, think):
@@ -181,7 +254,7 @@ def test_memory_stays_bounded_over_many_searched_battles(build, bundle):
     kept = []
     made = contestants[0].make
     object.__setattr__(contestants[0], "make", lambda spec: kept.append(made(spec)) or kept[0])
-    evaluate(game, *contestants, 200)
+    evaluate(game, *contestants, 1000)
     pid = kept[0]._thinker.process.pid
     resident = int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
     assert resident < 450_000  # kB

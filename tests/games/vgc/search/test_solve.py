@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pvp_ml.errors import UserError
-from pvp_ml.games.vgc.search.settings import SearchSettings, read_settings
+from pvp_ml.games.vgc.search.settings import SearchSettings, fitted, read_settings
 from pvp_ml.games.vgc.search.solve import filled, solve, trusting
 from pvp_ml.games.vgc.search.thinker import Thought, cells
 
@@ -69,6 +69,13 @@ def test_the_budget_is_spent_on_the_likeliest_choices_first():
     assert max(i for _, i, _, _ in order) == 4 and max(j for _, _, j, _ in order) == 4
     small = list(cells(2, [1], SearchSettings(simulations=5)))
     assert small == [(0, 0, 0, 0), (0, 1, 0, 0), (0, 0, 0, 1), (0, 1, 0, 1), (0, 0, 0, 2)]
+
+
+def test_more_budget_means_more_choices_and_more_worlds():
+    found = [fitted(SearchSettings(simulations=n)) for n in (10, 30, 100, 300, 1000, 4000)]
+    assert [(one.width, one.worlds) for one in found] == [(3, 2), (3, 2), (6, 2), (8, 3), (13, 4), (16, 4)]
+    assert fitted(SearchSettings(simulations=4000, ms=400)).width == 6  # as 100 simulations
+    assert fitted(SearchSettings(width=5, worlds=1)) == SearchSettings(width=5, worlds=1)
 
 
 def test_a_mixed_strategy_is_drawn_from():

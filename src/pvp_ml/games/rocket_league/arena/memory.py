@@ -46,7 +46,7 @@ class State:
 
 @cache
 def _space() -> tuple[npt.NDArray[Any], ...]:
-    """This process's memory from _FIRST on as read-only arrays of octets, words, longs and float32."""
+    """The process's memory from _FIRST on as read-only arrays of octets, words, longs and float32."""
     kinds = (ctypes.c_uint8, 1), (ctypes.c_uint32, 4), (ctypes.c_uint64, 8), (ctypes.c_float, 4)
     arrays = tuple(np.ctypeslib.as_array((kind * ((1 << 47) // size)).from_address(_FIRST)) for kind, size in kinds)
     for array in arrays:

@@ -29,7 +29,7 @@ BATTLE, SERIES = "battle-", "game-"
 BUSY_S, CALM_S = 0.1, 2.0
 """How long a message is waited for while something is due, and otherwise."""
 SEARCH_AGAIN_S = 20.0
-"""A search that the server does not confirm is begun again after this long."""
+"""A search that the server does not confirm is started again after this long."""
 FAREWELL_S = 10.0
 TURN_SHARE = 0.4
 """Share of the turn's time that a decision may take."""
@@ -99,6 +99,7 @@ class _Visit:
         self._begun = self._logins = 0
         self._challengers: list[str] = []
         self._searched: float | None = None  # when we last asked for a battle
+        self._is_searching = False  # the server says so
         self._report = LiveReport()
 
     def run(self, stop: Stop) -> LiveReport:
@@ -183,8 +184,7 @@ class _Visit:
         for name in games:
             if name not in self._rooms and name not in self._series and name not in self._done:
                 self._session.say("", f"/join {name}")
-        if self._searched is not None and (searching or games):
-            self._searched = time.monotonic()
+        self._is_searching = self._format in searching
 
     def _hear_private(self, rest: str) -> None:
         sender, _, after = rest.partition("|")
@@ -227,7 +227,7 @@ class _Visit:
         if not self._logins:
             what = "looks for battles" if self._settings.ladder else "waits for challenges"
             self._tell(f"{self._settings.user} {what} in {self._format} at {self._settings.server}")
-        self._logins, self._searched = self._session.logins, None
+        self._logins, self._searched, self._is_searching = self._session.logins, None, False
         for name in [*self._rooms, *self._series]:
             self._session.say("", f"/join {name}")
 
@@ -236,7 +236,8 @@ class _Visit:
         if self._series or (wanted and self._begun >= wanted):
             return
         if self._settings.ladder:
-            if not self._rooms and (self._searched is None or now - self._searched > SEARCH_AGAIN_S):
+            is_due = self._searched is None or now - self._searched > SEARCH_AGAIN_S
+            if not self._rooms and not self._is_searching and is_due:
                 self._bring_team()
                 self._session.say("", f"/search {self._format}")
                 self._searched = now

@@ -128,6 +128,12 @@ def find() -> Installation:
     return Installation(find_node(), _home() / "node_modules" / "pokemon-showdown", speedup)
 
 
+def lacks() -> str:
+    """What `setup` would fetch; '' when the simulator is there."""
+    is_there = bool(os.environ.get("PVP_ML_SHOWDOWN")) or (_home() / "ready.json").is_file()
+    return "" if is_there else f"the simulator pokemon-showdown {SIMULATOR} (about 150 MB unpacked, from npm)"
+
+
 def setup(progress: Say) -> None:
     """Fetch and check the simulator; does nothing when it is already there."""
     node = find_node()

@@ -131,7 +131,7 @@ class Adviser:
             raise UserError(f"there is no model '{request.model or MODEL}'", "see `pvp-ml model list`")
         bundle = read_bundle(path)
         require_fit(bundle, make_spec(VgcConfig()))
-        budget = SearchSettings(simulations=request.simulations or MOST_SIMULATIONS, width=7, worlds=3,
+        budget = SearchSettings(simulations=request.simulations or MOST_SIMULATIONS, worlds=3,
                                 ms=0 if request.simulations else request.ms)  # fmt: skip
         self._usage = read_usage(request.usage) if request.usage else None
         self._thinker = Thinker(actor_of(bundle), install.find(), budget)

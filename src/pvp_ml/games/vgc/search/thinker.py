@@ -18,7 +18,7 @@ from pvp_ml.games.vgc.briefing import Source
 from pvp_ml.games.vgc.node.install import Installation
 from pvp_ml.games.vgc.search.candidates import Candidates, candidates
 from pvp_ml.games.vgc.search.process import Answer, Ask, SearchProcess
-from pvp_ml.games.vgc.search.settings import SearchSettings
+from pvp_ml.games.vgc.search.settings import SearchSettings, fitted
 from pvp_ml.games.vgc.search.solve import filled, solve, trusting
 from pvp_ml.match import BoolArray, FloatArray
 from pvp_ml.model.actor import Actor
@@ -60,7 +60,7 @@ class Thinker:
             raise UserError(
                 "this model's critic reads what a seat cannot see", "search with a model that has a win head"
             )
-        self._actor, self.settings = actor, settings
+        self._actor, self.settings = actor, fitted(settings)
         self.process = SearchProcess(installation, actor.interface.obs_size)
         self._read: dict[str, int] = {}  # room → lines that the process has heard
         self._life = 0

@@ -91,7 +91,8 @@ function ownView(tracker, team, entry, index, selected, active, maxhp) {
   const [now, max] = hp.split('/').map(Number);
   const slot = entry.active && selected ? team.slots[index] : null;
   const left = id => slot && slot.copied ? copiedPP(tracker.dex, slot, id) : remaining(tracker.dex, mon, id);
-  const moves = entry.moves.map(id => ({id, pp: left(id), disabled: false}));
+  const isHelpless = Boolean(active && active.moves.length === 1 && active.moves[0].id === 'struggle'); // none can be chosen
+  const moves = entry.moves.map(id => ({id, pp: left(id), disabled: isHelpless}));
   if (active && active.moves.length === moves.length) {
     active.moves.forEach((move, i) => {
       moves[i] = {id: move.id, pp: move.maxpp ? move.pp / move.maxpp : moves[i].pp, disabled: Boolean(move.disabled)};
