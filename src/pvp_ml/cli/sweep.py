@@ -115,6 +115,13 @@ class News:
             self._known[trial.name] = len(trial.curve)
 
 
+def _short(value: object) -> str:
+    """A setting that fits a column: three digits, lists without spaces."""
+    if value is None:
+        return "preset"
+    return f"{value:.3g}" if isinstance(value, float) else str(value).replace(" ", "")
+
+
 def _settings(trial: Trial) -> str:
     return ", ".join(f"{name.rpartition('.')[2]} {value}" for name, value in trial.settings.items())
 
@@ -133,7 +140,7 @@ def _table(config: SweepConfig, trials: list[Trial]) -> Table:
             f"{trial.name}{mark}",
             f"{trial.seconds:.0f}",
             score,
-            *(str(value) if value is not None else "preset" for value in trial.settings.values()),
+            *(_short(value) for value in trial.settings.values()),
         )
     return table
 
