@@ -64,18 +64,24 @@ def test_identity_of_two_heads_in_1200_steps(learning_seed, margin):
 
 
 def test_masked_identity_in_2048_steps_and_without_the_mask_it_fails(learning_seed, margin):
-    def right(masked):
+    """The mean of six seeds: single ones lie between 0.90 and 0.97."""
+
+    def right(seed, masked):
         rate = {"type": "linear", "initial_value": 1e-2, "final_value": 2e-3, "clock": "run"}
-        ppo = {"n_steps": 16, "batch_size": 64, "n_epochs": 10, "gamma": 0.0, "gae_lambda": 0.0, "entropy_coef": 0.02,
+        ppo = {"n_steps": 32, "batch_size": 64, "n_epochs": 10, "gamma": 0.0, "gae_lambda": 0.0, "entropy_coef": 0.02,
                "learning_rate": rate, "clip": 0.3, "value_coef": 0.5}  # fmt: skip
         network = {"trunk": (256,), "critic": "separate"}
-        session = trained("masked_identity", 16, learning_seed, ppo, network, matches=8, masked=masked)
+        session = trained("masked_identity", 8, seed, ppo, network, matches=8, masked=masked)
         assert session.progress.steps == 2_048
-        session.learning.collect(session.progress)  # fresh observations with the game's own masks
-        obs = session.rollout.obs[1:-1].reshape(-1, 70)
-        picks = session.decide(obs, session.rollout.mask[1:-1].reshape(-1, 70))[:, 0]
+        hits = []
+        for _ in range(4):  # fresh observations with the game's own masks
+            session.learning.collect(session.progress)
+            obs = session.rollout.obs[1:-1].reshape(-1, 70)
+            picks = session.decide(obs, session.rollout.mask[1:-1].reshape(-1, 70))[:, 0]
+            hits.append(picks == obs.argmax(axis=1))
         session.close()
-        return float((picks == obs.argmax(axis=1)).mean())
+        return float(np.mean(hits))
 
-    margin("right with the mask", right(True), at_least=0.9)
-    margin("right without", right(False), at_most=0.45)
+    seeds = range(6 * learning_seed, 6 * learning_seed + 6)
+    margin("right with the mask", np.mean([right(seed, True) for seed in seeds]), at_least=0.9)
+    margin("right without", right(seeds[0], False), at_most=0.45)

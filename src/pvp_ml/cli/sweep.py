@@ -101,16 +101,16 @@ class News:
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
-        self._known: dict[str, int] = {}  # trial → measurements that were reported
+        self._known: dict[str, int] = {}  # trial → measurements that were shown
 
     def show(self, trials: list[Trial]) -> None:
         """Tell what is new."""
         for trial in trials:
-            known = self._known.get(trial.name)
-            if known is None and not trial.curve:
+            shown = self._known.get(trial.name)
+            if shown is None and not trial.curve:
                 what = "the preset as it is" if trial.is_reference else _settings(trial)
                 self._tell(f"{trial.name} started: {what}")
-            for point in trial.curve[known or 0 :]:
+            for point in trial.curve[shown or 0 :]:
                 self._tell(f"{trial.name} after {point.seconds:.0f} s: {point.score:.3f}")
             self._known[trial.name] = len(trial.curve)
 

@@ -73,3 +73,26 @@ def test_a_wrong_fact_is_found(installation, tmp_path):
     teams = list(shipped()["gen9vgc2025regi"].values())
     report = compare(installation, "gen9vgc2025regi", "open", teams, 12, 1, tmp_path / "js")
     assert set(report["byFact"]) == {"pokemon.item"}
+
+
+def test_a_shell_bell_belongs_to_who_is_healed(installation):
+    """The line names the Pokémon that was struck behind [of], as others name the holder."""
+    script = """
+      const {Dex} = require('./simulator');
+      const {Tracker} = require('./seen/tracker');
+      const tracker = new Tracker(Dex.forFormat('gen9championsvgc2026regma'));
+      tracker.read([
+        '|poke|p2|Incineroar, L50, M|', '|poke|p2|Garchomp, L50, M|', '|poke|p1|Kingambit, L50, M|',
+        '|switch|p2a: Garchomp|Garchomp, L50, M|100/100', '|switch|p2b: Incineroar|Incineroar, L50, M|100/100',
+        '|-heal|p2b: Incineroar|89/100|[from] item: Shell Bell|[of] p2a: Garchomp',
+        '|switch|p1a: Kingambit|Kingambit, L50, M|100/100',
+        '|-damage|p2a: Garchomp|90/100|[from] item: Rocky Helmet|[of] p1a: Kingambit',
+      ], 0);
+      console.log(JSON.stringify(tracker.teams.flatMap(team => team.mons.map(mon => [mon.species.id, mon.item]))));
+    """
+    done = subprocess.run(
+        [str(installation.node), "-e", script], cwd=SCRIPTS, env=installation.environment(), capture_output=True,
+        text=True, check=True,
+    )  # fmt: skip
+    held = dict(json.loads(done.stdout))
+    assert held == {"kingambit": "rockyhelmet", "incineroar": "shellbell", "garchomp": ""}

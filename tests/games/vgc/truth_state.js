@@ -139,7 +139,7 @@ function expectedSlots(world, seat) {
     const hasTera = mon.side.pokemon.some(other => other.terastallized);
     return {
       must_choose: chooses ? 1 : 0, forced_switch: 0, reviving: 0, can_terastallize: offered(mon.canTerastallize && !hasTera),
-      can_mega: offered(mon.canMegaEvo || mon.canMegaEvoX || mon.canMegaEvoY), trapped: !isFree ? [0, 1] : [offered(mon.trapped === true), offered(mon.trapped)],
+      can_mega: offered(mon.canMegaEvo || mon.canMegaEvoX || mon.canMegaEvoY), trapped: !isFree || !mon.battle.canSwitch(mon.side) ? [0, 1] : [offered(mon.trapped === true), offered(mon.trapped)],
     };
   });
 }
@@ -309,7 +309,7 @@ function closedFacts(world, mon, id) {
   const swapped = lines.some(line => line.includes('Skill Swap'));
   if (world.abilities.get(mon).size === 1 && !swapped) Object.assign(expected, {ability_known: 1, ability: truth});
   else if (!swapped && lines.some(line => line.startsWith('|-ability|') && about(line))) Object.assign(expected, {ability_known: 1, ability: truth});
-  else if (lines.some(line => /ability: |detailschange|Skill Swap/.test(line))) expected.ability = [UNKNOWN, truth];
+  else if (lines.some(line => /ability: |detailschange|Skill Swap|Entrainment/.test(line))) expected.ability = [UNKNOWN, truth];
   else Object.assign(expected, {ability_known: 0, ability: UNKNOWN});
   const item = id('items', mon.item);
   if (lines.some(line => /^\|-(end)?item\|/.test(line) && about(line))) Object.assign(expected, {item_known: 1, item});

@@ -24,6 +24,7 @@ from pvp_ml.games.rocket_league.config import RocketLeagueConfig, steps, team_si
 from pvp_ml.games.rocket_league.controls import Pedals
 from pvp_ml.games.rocket_league.derived_state import EVERY, Facts, Memory, Moment, Rows
 from pvp_ml.games.rocket_league.describe import assemble
+from pvp_ml.games.rocket_league.kernels.moments import permit
 from pvp_ml.games.rocket_league.observe import Context
 from pvp_ml.games.rocket_league.plans import NOBODY, Queue, Ticket
 from pvp_ml.games.rocket_league.show import view
@@ -291,8 +292,10 @@ class RocketLeagueGame:
         self._acting[rows] = ~now.demoed & (self._bot[rows] == NOBODY) & decides[:, None]
         self._acting[rows] &= (self._serial[rows] != RESTING)[:, None]
         mask = np.empty((*now.boost.shape, self.spec.mask_size), np.bool_)
-        self._actions.write_mask(now.may_jump, now.may_boost, mask)
-        self._mask[rows] = mask & self._acting[rows][:, :, None]
+        permit(
+            self._acting[rows], now.may_jump, now.may_boost, self._actions.needs_jump, self._actions.needs_boost, mask
+        )
+        self._mask[rows] = mask
 
     def _observe(self, now: Facts, rows: Rows, out: derived_state.Floats) -> None:
         goals = self._memory.goals[rows]

@@ -16,6 +16,16 @@ AMOUNTS = 4
 
 
 @ARENAS.kernel
+def permit(acting, may_jump, may_boost, needs_jump, needs_boost, mask):
+    """Fill mask [N,S,A]: legal choices of the seats that act [N,S], by what they may do [N,S] and rows need [A]."""
+    for n in range(mask.shape[0]):
+        for s in range(mask.shape[1]):
+            row, acts, jump, boost = mask[n, s], acting[n, s], may_jump[n, s], may_boost[n, s]
+            for a in range(len(row)):
+                row[a] = acts and (jump or not needs_jump[a]) and (boost or not needs_boost[a])
+
+
+@ARENAS.kernel
 def _turtle(is_turtled, upright, clock, window):
     """One window at a time per seat: (began, recovered, stayed, steps on the roof, the clock from now on)."""
     began = is_turtled and clock == 0

@@ -19,12 +19,13 @@ def count_down(rows, pads, seconds, timer, taken):
     """
     count = 0
     for row in rows:
-        for pad in range(timer.shape[1]):
-            if pads[row, 0, pad] > 0.5:
-                timer[row, pad] = 0.0
-            elif timer[row, pad] == 0.0:
+        there, left = pads[row, 0], timer[row]
+        for pad in range(len(left)):
+            if there[pad] > 0.5:
+                left[pad] = 0.0
+            elif left[pad] == 0.0:
                 taken[count, 0], taken[count, 1] = row, pad
                 count += 1
             else:
-                timer[row, pad] = max(np.float32(timer[row, pad] - seconds), SOON)
+                left[pad] = max(np.float32(left[pad] - seconds), SOON)
     return count

@@ -127,8 +127,9 @@ function reveal(tracker, parts) {
   if ((!isAbility && !from.startsWith('item: ')) || QUIET.has(tag)) return;
   const self = /^p[12][ab]?: /.test(parts[2] || '') ? parts[2] : '';
   const id = effectId(from);
-  // An absorbing ability heals its holder although the line credits the attacker; a thief's line names the victim.
-  const actor = isAbility && ((tag === '-heal' && id !== 'hospitality') || (tag === '-item' && id !== 'frisk'));
+  // An absorbing ability heals its holder although the line credits the attacker, a Shell Bell although it credits who was
+  // struck; a thief's line names the victim.
+  const actor = (tag === '-heal' && id !== 'hospitality') || (isAbility && tag === '-item' && id !== 'frisk');
   const owner = actor ? self : holderOf(parts) || self;
   if (!owner || !tracker.side(owner)) return;
   if (isAbility) learnAbility(tracker, owner, id);
