@@ -47,7 +47,7 @@ def test_every_command_explains_itself(command, capsys):
         (["trian"], "there is no command 'trian' — did you mean 'train'?"),
         (["xyzzy"], "choose from: demo, ui, play"),
         (["config", "shw"], "show"),
-        (["config", "diff", "toys/kuhn"], "--second requires an argument"),
+        (["config", "diff", "toys/kuhn"], "`pvp-ml config diff` needs --second — see `pvp-ml config diff --help`"),
         (["config", "show"], "no game is chosen — give --preset"),
         (["config", "show", "--preset", "nh/nothing"], "there is no preset 'nh/nothing'"),
         (["config", "show", "--game", "chess"], "there is no game 'chess'"),

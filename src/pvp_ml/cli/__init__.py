@@ -21,6 +21,7 @@ from pvp_ml.run.threads import limit_threads
 
 if TYPE_CHECKING:
     from cyclopts import App
+    from cyclopts.exceptions import CycloptsError
 
 MISTAKE, INTERRUPTED = 2, 130
 ASKS = ("jobs", "remove")
@@ -112,7 +113,7 @@ def run(words: Sequence[str]) -> int:
     except UserError as error:
         return _complain(str(error))
     except CycloptsError as error:
-        return _complain(" ".join(str(error).split()) + f" — see `pvp-ml {words[0]} --help`")
+        return _complain(_usage(error, words))
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -120,6 +121,18 @@ def run(words: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return result if isinstance(result, int) else 0
+
+
+def _usage(error: CycloptsError, words: Sequence[str]) -> str:
+    """A command line that cannot be read, in one line."""
+    from cyclopts.exceptions import MissingArgumentError
+
+    command = " ".join(("pvp-ml", *(error.command_chain or words[:1])))
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        what = f"`{command}` needs {error.argument.name}"
+    else:
+        what = " ".join(str(error).split()).rstrip(".")
+    return f"{what} — see `{command} --help`"
 
 
 class _Visible(logging.Formatter):

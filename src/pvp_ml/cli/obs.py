@@ -34,7 +34,7 @@ def check(log: Path, *, game: str, model: Path | None = None, steps: int = 200) 
         with log.open(encoding="utf-8") as file:
             rows = read_log(file)
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot read '{log}': {error}") from error
+        raise UserError(f"cannot read '{log}': {getattr(error, 'strerror', None) or error}") from error
     if model is not None:
         reference = Reference.of_bundle(read_bundle(model))
     elif found.runs_elsewhere(config):

@@ -115,6 +115,13 @@ class News:
             self._known[trial.name] = len(trial.curve)
 
 
+def _short(value: object) -> str:
+    """A setting that fits a column: three digits, lists without spaces."""
+    if value is None:
+        return "preset"
+    return f"{value:.3g}" if isinstance(value, float) else str(value).replace(" ", "")
+
+
 def _settings(trial: Trial) -> str:
     return ", ".join(f"{name.rpartition('.')[2]} {value}" for name, value in trial.settings.items())
 
@@ -125,7 +132,9 @@ def _table(config: SweepConfig, trials: list[Trial]) -> Table:
     rows = [*best, *(t for t in trials if t.is_running and t not in best)]
     title = f"{len(trials)} trials, {sum(t.is_running for t in trials)} training"
     names = [name.rpartition(".")[2] for name in config.ranges]
-    table = Table("trial", "seconds", config.goal, *names, title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    goal = "win rate" if config.goal == "eval/win_rate" else config.goal
+    table = Table("trial", "seconds", goal, *names, title=title, title_justify="left", box=box.SIMPLE_HEAD,
+                  padding=(0, 1, 0, 0), pad_edge=False)  # fmt: skip
     for trial in rows:
         score = f"{trial.best:.3f}" if trial.curve else "–"
         mark = " ●" if trial.is_running else ""
@@ -133,7 +142,7 @@ def _table(config: SweepConfig, trials: list[Trial]) -> Table:
             f"{trial.name}{mark}",
             f"{trial.seconds:.0f}",
             score,
-            *(str(value) if value is not None else "preset" for value in trial.settings.values()),
+            *(_short(value) for value in trial.settings.values()),
         )
     return table
 

@@ -131,8 +131,9 @@ def find_job(experiments: Path, name: str) -> Job:
     """The run of that name."""
     check_run_name(name)
     if not _is_run(experiments / name):
-        known = ", ".join(job.name for job in list_jobs(experiments)) or "none"
-        raise UserError(f"there is no run '{name}' in '{experiments}'", f"there are: {known}")
+        known = ", ".join(job.name for job in list_jobs(experiments))
+        hint = f"runs: {known}" if known else "there are no runs yet; `pvp-ml train` starts one"
+        raise UserError(f"there is no run '{name}' in '{experiments}'", hint)
     return read_job(experiments / name)
 
 

@@ -83,9 +83,10 @@ def find_contestant(name: str, spec: GameSpec, working_directory: Path, greedy: 
     path = data_files.find("models", rest, (".zip",), working_directory) if kind in ("", "model") else None
     if path is None:
         bots = ", ".join(spec.bots) or "none"
+        scripted = ", ".join(player for player in players.names() if players.find(player).fits(spec.name))
         raise UserError(
             f"'{name}' is neither a bot of '{spec.name}', nor a scripted player, nor a model file",
-            f"bots: {bots}; players: {', '.join(players.names())}; models: `pvp-ml model list`",
+            f"bots: {bots}; players: {scripted}; models: `pvp-ml model list`",
         )
     shown = model_name(path) + name[len(plain) :]
     bundle = read_bundle(path)

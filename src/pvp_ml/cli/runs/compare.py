@@ -37,9 +37,9 @@ def compare(
     folders = sorted(path.parent for path in Path(directory).glob("*/metrics.jsonl"))
     chosen = [f for f in folders if not runs or f.name in runs or group_name(f.name) in runs]
     if not chosen:
-        raise UserError(
-            f"no run in '{directory}' matches", f"there are: {', '.join(f.name for f in folders) or 'none'}"
-        )
+        known = ", ".join(folder.name for folder in folders)
+        hint = f"runs: {known}" if known else "there are no runs yet; `pvp-ml train` starts one"
+        raise UserError(f"no run in '{directory}' is called {' or '.join(runs) or 'anything'}", hint)
     groups: dict[str, list[Path]] = {}
     for folder in chosen:
         groups.setdefault(group_name(folder.name), []).append(folder)

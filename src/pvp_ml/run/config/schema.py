@@ -293,7 +293,7 @@ def read_config(layer: Layer) -> Config:
     env = layer.data.get("env")
     name = env.get("name") if isinstance(env, dict) else None
     if not isinstance(name, str):
-        raise UserError("no game is chosen", "give --preset, or --env.name connect4 (`pvp-ml game list`)")
+        raise UserError("no game is chosen", "give --preset or --game, such as --game connect4 (`pvp-ml game list`)")
     try:
         game = registry.find(name)
     except UserError as error:
@@ -375,5 +375,5 @@ def _chosen_game(layer: Layer, flags: Sequence[str]) -> str:
     env = layer.data.get("env")
     name = env.get("name") if isinstance(env, dict) else None
     if not isinstance(name, str):
-        raise UserError("no game is chosen", "give --preset, or --env.name connect4 (`pvp-ml game list`)")
+        raise UserError("no game is chosen", "give --preset or --game, such as --game connect4 (`pvp-ml game list`)")
     return name
