@@ -70,6 +70,21 @@ def has_line(ax, ay, bx, by):
 
 
 @inlined_kernel
+def space_at(x, y):
+    """What SPACE says about a tile; 0 past the edge of the map."""
+    column, row = (x - G.ORIGIN_X) >> 1, (y - G.ORIGIN_Y) >> 1
+    if column < 0 or column >= G.WIDTH // 2 or row < 0 or row >= G.HEIGHT // 2:
+        return np.int64(0)
+    return np.int64(G.SPACE[row, column])
+
+
+@inlined_kernel
+def room_at(x, y):
+    """Every tile nearer than this (Chebyshev) is free and in the wilderness; 0 says nothing."""
+    return space_at(x, y) & 15
+
+
+@inlined_kernel
 def space_around(me, match):
     """(room, straight) of the fighter's tile, both free and in the wilderness; 0 says nothing.
 
@@ -77,10 +92,7 @@ def space_around(me, match):
     """
     if match[S.TERRAIN] == 0:
         return ENDLESS, ENDLESS
-    column, row = (me[S.X] - G.ORIGIN_X) >> 1, (me[S.Y] - G.ORIGIN_Y) >> 1
-    if column < 0 or column >= G.WIDTH // 2 or row < 0 or row >= G.HEIGHT // 2:
-        return 0, 0
-    both = np.int64(G.SPACE[row, column])
+    both = space_at(me[S.X], me[S.Y])
     return both & 15, both >> 4
 
 
@@ -232,7 +244,8 @@ def queue_route(me, match, bx, by):
     far = max(abs(bx - me[S.X]), abs(by - me[S.Y]))
     if far == 0:
         return
-    if far < room_around(me, match) or is_way_free(me[S.X], me[S.Y], bx, by):
+    # all shortest ways, and the tiles that they cut, are no farther from either end than the ends are from each other
+    if far < room_around(me, match) or far < room_at(bx, by) or is_way_free(me[S.X], me[S.Y], bx, by):
         me[S.WALKING] = S.STRAIGHT
         me[S.DEST_X] = bx
         me[S.DEST_Y] = by

@@ -20,6 +20,7 @@ from pvp_ml.games.osrs.kernels.ground import (
     is_wild,
     queue_route,
     room_around,
+    room_at,
     step_on_path,
 )
 from pvp_ml.games.osrs.kernels.jit import kernel
@@ -80,7 +81,10 @@ def is_inside(match, x, y):
 @kernel
 def is_walkable(me, match, x, y):
     """Terrain 5: a walk order may choose the tile: in the wilderness, and straight ahead all the way."""
-    return is_inside(match, x, y) and (match[S.TERRAIN] == 0 or has_line(me[S.X], me[S.Y], x, y))
+    if match[S.TERRAIN] == 0:
+        return y >= WILDERNESS_Y
+    far = chebyshev(me[S.X], me[S.Y], x, y)
+    return is_wild(x, y) and (far < room_at(x, y) or has_line(me[S.X], me[S.Y], x, y))
 
 
 @kernel
@@ -182,6 +186,12 @@ def attack_range(me, style):
 
 
 @kernel
+def is_free_line(me, x, y):
+    """A chase may choose the tile: nobody stands in water, and the way to it is straight."""
+    return not is_blocked(x, y) and has_line(me[S.X], me[S.Y], x, y)
+
+
+@kernel
 def nearest_beside(me, opp, match):
     """A chase at distance 1: the best of the opponent's orthogonal neighbours S, N, W, E as (x, y, found).
 
@@ -201,7 +211,7 @@ def nearest_beside(me, opp, match):
             x += 1
         far = chebyshev(me[S.X], me[S.Y], x, y)
         nearer = far < best or (far == best and (x == me[S.X] or y == me[S.Y]))
-        if nearer and (far < room or (not is_blocked(x, y) and has_line(me[S.X], me[S.Y], x, y))):
+        if nearer and (far < room or far < room_at(x, y) or is_free_line(me, x, y)):
             best_x, best_y, best = x, y, far
     return best_x, best_y, best < 1 << 20
 
