@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import cycle, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,7 @@ def pareto(path: Path, dots: Sequence[Dot], title: str, metric: str) -> None:
     best = front(dots)
     axes.step([d.seconds for d in best], [d.score for d in best], where="post", color=RED, label="Pareto front")
     longest = max((d.seconds for d in dots), default=1.0)
-    for dot, after in zip(best, [*best[1:], None], strict=True):
+    for dot, after in zip_longest(best, best[1:]):
         if after is not None and after.seconds - dot.seconds < 0.03 * longest:
             continue  # names would lie on one another
         axes.annotate(dot.trial, (dot.seconds, dot.score), xytext=(3, 4), textcoords="offset points", fontsize=7)
