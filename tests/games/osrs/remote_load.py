@@ -266,8 +266,8 @@ def interrupts(server: Server, sizes: Sizes, folder: Path) -> tuple[bool, float,
     left = []
     for n, number in enumerate((signal.SIGINT, signal.SIGTERM) * 2):
         words = ["train", "--preset", "nh/quick", "--name", f"stopped-{n}", "--env.matches", str(ROWS), "--run.shards",
-                 "1", "--eval.every", "0", "--tracking.view", "off", "--tracking.tensorboard", "false",
-                 "--env.remote", f"127.0.0.1:{server.port}"]  # fmt: skip
+                 "1", "--ppo.n-steps", "8", "--eval.every", "0", "--tracking.view", "off", "--tracking.tensorboard",
+                 "false", "--env.remote", f"127.0.0.1:{server.port}"]  # fmt: skip
         training = subprocess.Popen([*PVP_ML, *words], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 120
         while server.agents(0.0) < ROWS and time.monotonic() < deadline:
