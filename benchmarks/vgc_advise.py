@@ -25,7 +25,7 @@ from pvp_ml.games.vgc.game import VgcGame, save_log
 from pvp_ml.games.vgc.search.advise import advise
 from pvp_ml.match import Bot, MatchPlan
 
-BATTLES = 4
+BATTLES = 10  # of each its first two turns: the shortest battle has no third
 
 
 def battles(folder: Path) -> list[Path]:

@@ -200,15 +200,19 @@ def test_the_lane_has_metrics_of_its_own(play):
 def test_a_flip_reset_needs_the_ball_and_air_around(play):
     p = play(matches=1, scenario="flip_reset", mode="1v0")
     memory, seen = p.game._memory, derived_state.look(p.game.arenas, p.game.team)
-    place = np.array([[[0.0, 0.0, 900.0]]], np.float32)
-    near, far = np.full((1, 1), 150.0, np.float32), np.full((1, 1), 400.0, np.float32)
-    seen = replace(seen, has_flip=np.ones((1, 1), bool), position=place)
-    memory.has_flip[:] = False
-    assert memory._flip_resets(seen, near).all()
-    assert not memory._flip_resets(seen, far).any()
-    assert not memory._flip_resets(replace(seen, position=place * [1, 1, 0.02]), near).any(), "that was the floor"
-    memory.has_flip[:] = True
-    assert not memory._flip_resets(seen, near).any(), "it had one"
+    high, floor = (np.array([[[0.0, 0.0, z]]], np.float32) for z in (900.0, 18.0))
+    above = np.array([0.0, 0.0, 1.0], np.float32)
+    seen = replace(seen, has_flip=np.ones((1, 1), bool))
+
+    def is_reset(had_flip, place, gap):
+        memory.has_flip[:] = had_flip
+        facts = replace(seen, position=place, ball=place + gap * above)
+        return bool(memory.advance(facts, p.game.arenas, np.zeros((1, 1), bool)).flip_reset.all())
+
+    assert is_reset(False, high, 150.0)
+    assert not is_reset(False, high, 400.0)
+    assert not is_reset(False, floor, 150.0), "that was the floor"
+    assert not is_reset(True, high, 150.0), "it had one"
 
 
 def test_scenarios_name_the_setters():

@@ -220,7 +220,7 @@ class Network:
         if not self._runs_compiled(x):
             return self._activate(self._linear(p, name, x))
         output = rectified_layer(x.reshape(-1, x.shape[-1]), p[f"{name}/weight"], p[f"{name}/bias"])
-        return output.view(*x.shape[:-1], -1)
+        return output.view(*x.shape[:-1], output.shape[-1])
 
     def _runs_compiled(self, x: Tensor) -> bool:
         return self._is_compiled and x.dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
