@@ -12,14 +12,14 @@ from pathlib import Path
 HERE = Path(__file__).parent
 FIGHTS = ("games/osrs", "web", "cli", "docs", "examples", "scripting", "serve", "test_docs.py", "run/config")
 """Folders and files, one of whose tests plays NH or Dharok."""
-SLOW = ("cluster/test_ray.py", "faults", "games/vgc", "learning")
+SLOW = ("cluster/test_ray.py", "faults", "games/vgc", "learning", "web/test_battle_page.py", "web/test_rocket_page.py")
 """Minutes of work in a few tests."""
 
 
 def urgency(module):
     """0: slow and without fights. 1: quick and without fights. 2: with fights."""
     name = module.relative_to(HERE).as_posix()
-    return 2 if name.startswith(FIGHTS) else 0 if name.startswith(SLOW) else 1
+    return 0 if name.startswith(SLOW) else 2 if name.startswith(FIGHTS) else 1
 
 
 def dealt(items, processes):

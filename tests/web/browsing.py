@@ -86,15 +86,21 @@ def speed_up(page):
     page.evaluate("() => [...document.querySelectorAll('.speeds button')].at(-1).click()")
 
 
-def click_to_the_end(page, choose):
-    """Press one of the elements that `choose` (a selector) finds, again and again, until the result shows."""
+ENOUGH_CLICKS = 150
+
+
+def click_to_the_end(page, choose, finish=""):
+    """Press one of the elements that `choose` (a selector) finds, again and again, until the result shows.
+
+    Random play can go on for minutes; where `finish` is given, ENOUGH_CLICKS later only what that finds is pressed.
+    """
     page.evaluate(
-        """(choose) => { window.clicks = 0; const clock = setInterval(() => {
+        """([choose, finish, enough]) => { window.clicks = 0; const clock = setInterval(() => {
              if (!document.getElementById("banner").hidden) return clearInterval(clock);
-             const lit = [...document.querySelectorAll(choose)];
+             const lit = [...document.querySelectorAll(finish && window.clicks > enough ? finish : choose)];
              const one = lit[Math.floor(Math.random() * lit.length)];
              if (one) { one.click(); window.clicks += 1; } }, 40); }""",
-        choose,
+        [choose, finish, ENOUGH_CLICKS],
     )
     page.wait_for_selector("#banner:not([hidden])")
     return page.evaluate("window.clicks")
