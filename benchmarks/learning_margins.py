@@ -24,6 +24,7 @@ ROOT = Path(__file__).parent.parent
 ROUNDINGS = ({"ATEN_CPU_CAPABILITY": "default"}, {"OPENBLAS_CORETYPE": "Prescott"}, {"OPENBLAS_CORETYPE": "Haswell"})
 """Other instructions, other order of sums: each rounds in its own way on any x86 machine."""
 ENOUGH = 3.0
+SAME = 1e-12  # a deviation below this is rounding of the mean, not of a run
 BLOCK = 5  # seeds in one process: starting one takes as long as some of the tests
 NOTHING_LEFT = 5  # pytest's exit code when the file has all of it
 
@@ -59,7 +60,7 @@ def table(rows: list[dict[str, object]]) -> tuple[str, list[str]]:
         mean, sd = float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
         worst = min(values) if is_least else max(values)
         gap = (mean - bar) if is_least else (bar - mean)
-        margin = gap / sd if sd else np.inf if gap >= 0 else -np.inf
+        margin = gap / sd if sd > SAME else np.inf if gap >= 0 else -np.inf
         shown = "all alike" if margin == np.inf else f"{margin:.1f}"
         numbers = f"{len(values)} | {mean:.4g} | {sd:.2g} | {worst:.4g} | {'≥' if is_least else '≤'} {bar:.4g}"
         lines.append(f"| {test} | {quantity} | {numbers} | {shown} |")
