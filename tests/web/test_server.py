@@ -20,7 +20,7 @@ from pvp_ml.web.messages import MAX_MESSAGE_BYTES, Order, Start, read_message
 def test_the_page_and_its_parts_are_served_strictly(board):
     scripts = {
         "/": "home/home.js",
-        "/play/connect4": "app.js",
+        "/play/connect4": "match/match.js",
         "/runs/any": "run/run.js",
         "/models/any": "model/model.js",
     }
@@ -29,7 +29,7 @@ def test_the_page_and_its_parts_are_served_strictly(board):
         assert status == 200 and f'<script type="module" src="/static/{script}">'.encode() in body
     assert headers["content-security-policy"].startswith("default-src 'self'")
     assert headers["x-content-type-options"] == "nosniff" and "server" not in headers
-    for path, kind in (("app.js", "javascript"), ("match.css", "css"), ("style.css", "css")):
+    for path, kind in (("match/match.js", "javascript"), ("match/match.css", "css"), ("style.css", "css")):
         status, _, headers = board.get(f"/static/{path}")
         assert status == 200 and kind in headers["content-type"]
     assert board.get("/static/../server.py")[0] == 404

@@ -1,6 +1,6 @@
 // Keys and what they do.
 
-import { el } from "./dom.js";
+import { el } from "../dom.js";
 
 const GENERAL = [["Space", "play or pause"], ["← →", "one step back or forward"], ["Home / End", "first step, latest step"], ["Esc", "clear your choices for this step"],
   ["Tab, Enter", "reach and press everything"], ["?", "this list"]];

@@ -1,6 +1,6 @@
 // Inside the agent's head: how likely each choice was, what it expected, what it did.
 
-import { el, title, words } from "./dom.js";
+import { el, title, words } from "../dom.js";
 
 // Choices as a person would say them.
 const says = (choice) => (/^(no|no_op|dont)_/.test(choice) ? "nothing" : words(choice.replace(/^(use|move|basic)_/, "").replace(/_(attack|prayer|potion)$/, "")));

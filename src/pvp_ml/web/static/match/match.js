@@ -1,16 +1,16 @@
 // The page: fetch what the arena is, open the socket, and keep everything that is shown in step with the match.
 
-import { $, el, toast } from "./dom.js";
+import { $, el, toast } from "../dom.js";
 import { showHelp } from "./help.js";
-import { Legality, Wishes } from "./legality.js";
+import { Legality, Wishes } from "../legality.js";
 import { beat, nextRung } from "./ladder.js";
 import { Lobby } from "./lobby.js";
-import { MatchLog } from "./match.js";
+import { MatchLog } from "./log.js";
 import { MindPanel } from "./mind.js";
-import { askJson, Link } from "./net.js";
+import { askJson, Link } from "../net.js";
 import { PlainView } from "./plain.js";
 import { Shelf } from "./shelf.js";
-import "./theme.js";
+import "../theme.js";
 import { Timeline } from "./timeline.js";
 
 const LAST_LOOK_MS = 1400; // how long the last step is seen before the result covers it

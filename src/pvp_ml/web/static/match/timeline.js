@@ -1,6 +1,6 @@
 // Time: pause, step, speed, and a picture of the whole match that can be dragged through.
 
-import { el, svg } from "./dom.js";
+import { el, svg } from "../dom.js";
 
 const SPEEDS = [["¼×", 4], ["½×", 2], ["1×", 1], ["2×", 1 / 2], ["8×", 1 / 8]];
 const FASTEST_MS = 16;

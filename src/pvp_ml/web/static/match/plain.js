@@ -1,6 +1,6 @@
 // Any other game: what it says of itself in words, and a button for every choice.
 
-import { $, el, title, words } from "./dom.js";
+import { $, el, title, words } from "../dom.js";
 
 const HIDDEN = new Set(["kind", "serial", "step", "hidden"]); // bookkeeping that says nothing about the match
 

@@ -1,6 +1,6 @@
 // Before a match: who sits where, and under which rules.
 
-import { el, title, toast } from "./dom.js";
+import { el, title, toast } from "../dom.js";
 import { nextRung, rungs } from "./ladder.js";
 
 const LABELS = { builds: "Build", fight_type: "Fight type", randomize_gear: "Random gear", death_match: "To the death" };

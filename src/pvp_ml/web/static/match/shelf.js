@@ -1,7 +1,7 @@
 // Saved matches: choose one, open a file, save the one that is shown.
 
-import { el, sidesOf, toast } from "./dom.js";
-import { ask } from "./net.js";
+import { el, sidesOf, toast } from "../dom.js";
+import { ask } from "../net.js";
 
 export class Shelf {
   constructor(dialog, arena, log, show) {
