@@ -64,7 +64,7 @@ MUTATIONS = (
     Mutation("selfplay/league.py", "int(np.argmin(gaps))", "int(np.argmax(gaps))", LEAGUE),
     # the store
     Mutation("run/store/run_store.py", "by_age[self._keep :]", "by_age[self._keep + 1 :]", STORE),
-    Mutation("run/store/run_store.py", "hexdigest() != facts.sha256", 'hexdigest() == ""', STORE),
+    Mutation("run/store/manifest.py", "hexdigest() != facts.sha256", 'hexdigest() == ""', STORE),
     Mutation("run/store/run_store.py", "in sorted(self._folders(), reverse=True):\n            try:",
              "in sorted(self._folders()):\n            try:", STORE),
     # sampling

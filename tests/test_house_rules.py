@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 import tomllib
 from collections import Counter
 from functools import cache
@@ -196,8 +198,8 @@ def test_one_place_names_the_folder_of_the_runs():
 def test_the_root_and_every_package_are_small():
     modules = [p for p in (ROOT / "src/pvp_ml").glob("*.py") if p.name != "__init__.py"]
     assert len(modules) <= 12, "a module at the root is for everybody: find a room for it"
-    scripts = list((ROOT / "src/pvp_ml/games").rglob("*.js"))
-    sizes = Counter(shown(path.parent) for path in [*SOURCES, *scripts])
+    pages = [path for kind in ("js", "css", "html") for path in (ROOT / "src/pvp_ml").rglob(f"*.{kind}")]
+    sizes = Counter(shown(path.parent) for path in [*SOURCES, *pages])
     assert {folder: count for folder, count in sizes.items() if count > 20} == {}
 
 
@@ -224,3 +226,10 @@ def test_no_variable_is_called_told():
         shown(p) for p in scripts if re.search(r"\btold\b", re.sub(r"//[^\n]*|/\*.*?\*/", "", p.read_text("utf-8")))
     }
     assert names == set()
+
+
+def test_the_mutations_still_name_lines_of_the_code():
+    """`benchmarks/mutations.py` takes minutes, so it runs by night; that its table follows the code is seen here."""
+    command = [sys.executable, str(ROOT / "benchmarks/mutations.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
