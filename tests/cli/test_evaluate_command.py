@@ -65,6 +65,15 @@ def test_table_for_people(capsys):
     assert "95 % interval" in " ".join(capsys.readouterr().out.split())
 
 
+def test_figures_of_many_scenarios_fit_80_columns(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    words = ["eval", "--model", "random", "--game", "nh", "--against", "random", "--matches", "6", "--scenario"]
+    assert run([*words, "build-pure", "build-lms-zerker"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.strip().startswith("build-lms-zerker")]
+    assert len(lines) == 2 and "…" not in "".join(lines), "one row of results, one of figures, no name cut"
+    assert len(lines[1].split()) == 7
+
+
 def test_actions_and_a_picture(tmp_path, capsys):
     picture = tmp_path / "new" / "scores.png"
     words = ["eval", "--model", "player:random", "--game", "connect4", "--matches", "20", "--against", "tactician"]

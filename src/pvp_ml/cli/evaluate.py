@@ -28,7 +28,7 @@ from pvp_ml.selfplay.evaluate import evaluate as play
 from pvp_ml.selfplay.tally import TABLE_HEADER, Evaluation
 from pvp_ml.selfplay.tournament import reference_rating
 from pvp_ml.serve.remote_player import PREFIX, RemotePlayer
-from pvp_ml.spec import GameSpec
+from pvp_ml.spec import Figure, GameSpec
 
 EXTERNAL = "external:"
 Flags = Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]
@@ -203,14 +203,28 @@ def show_rating(rating: dict[str, Any]) -> None:
 
 def _show_figures(result: Evaluation) -> None:
     """Figures of both sides, and of the first in each scenario where there are several."""
-    labels = [label for label in result.figure_values if label != result.total.label]
-    apart = labels if len(labels) > 1 else []
-    table = Table("", result.first, result.second, *apart, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    total = result.total.label
+    table = Table("", result.first, result.second, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for figure in result.figures:
-        columns = [(result.total.label, 0), (result.total.label, 1), *((label, 0) for label in apart)]
-        cells = [_figure(result, label, side, figure.name) for label, side in columns]
-        table.add_row(f"{figure.name} {figure.unit}".replace("_", " "), *cells)
+        table.add_row(_named(figure), *(_figure(result, total, side, figure.name) for side in (0, 1)))
     Console().print(table)
+    labels = [tally.label for tally in result.by_scenario if tally.label in result.figure_values]
+    if len(labels) > 1:
+        apart = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        wide = max(map(len, labels))
+        apart.add_column("", min_width=wide)
+        room = (Console().width - wide - 4) // len(result.figures) - 2  # headings wrap, numbers are short
+        for figure in result.figures:
+            apart.add_column(_named(figure), max_width=max(7, room))
+        for label in labels:
+            values = result.figure_values[label][0]
+            apart.add_row(label, *(f"{values[f.name]:.3g}" if f.name in values else "–" for f in result.figures))
+        Console().print(apart)
+
+
+def _named(figure: Figure) -> str:
+    """A figure's name and unit as words."""
+    return f"{figure.name} {figure.unit}".replace("_", " ")
 
 
 def _figure(result: Evaluation, label: str, side: int, name: str) -> str:

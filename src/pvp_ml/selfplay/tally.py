@@ -153,7 +153,7 @@ def _row(tally: Tally) -> tuple[str, ...]:
         tally.label,
         *(str(n) for n in counts),
         f"{tally.score:.1%}",
-        f"{low:.1%} – {high:.1%}",
+        f"{low:.1%}–{high:.1%}",
         f"{mean_steps:.1f}",
     )
 
