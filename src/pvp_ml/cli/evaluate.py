@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from rich import box
 from rich import progress as bars
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from pvp_ml import data_files, players
 from pvp_ml.errors import UserError
@@ -172,8 +172,11 @@ def _unset(flags: tuple[str, ...]) -> list[str]:
 def show(result: Evaluation, with_actions: bool = False) -> None:
     """A table for people."""
     title = f"{result.first} against {result.second} at {result.game}, seed {result.seed}"
-    table = Table(*TABLE_HEADER, title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for row in result.rows():
+    rows = result.rows()
+    first = Column(TABLE_HEADER[0], min_width=max(len(row[0]) for row in rows))  # a heading may wrap, a name not
+    table = Table(first, *TABLE_HEADER[1:], title=title, title_justify="left", box=box.SIMPLE_HEAD,
+                  padding=(0, 1, 0, 0))  # fmt: skip
+    for row in rows:
         table.add_row(*row)
     Console().print(table)
     total = result.total
