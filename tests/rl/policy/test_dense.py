@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from specimens import interface_for
 
 from pvp_ml.games.vgc.config import VgcConfig, make_spec
 from pvp_ml.model.network_config import NetworkConfig
@@ -16,7 +17,13 @@ NETWORKS = {
     "frames": NetworkConfig(embedding=3, encoder=(8, 8), trunk=(12,), frames=(0, 1), critic="separate"),
     "no encoder": NetworkConfig(embedding=3, trunk=(14, 10)),
     "heads of their own": NetworkConfig(embedding=3, encoder=(8,), trunk=(12,), heads="mlp", head_layers=(9, 7)),
+    "rows further down": NetworkConfig(embedding=4, encoder=(12, 6), trunk=(16,), pointer=5),
 }
+
+
+def interface_of(name):
+    """That of VGC; "rows further down": one head points at rows 1 to 5 of a block, another at row 0."""
+    return interface_for("linked") if name == "rows further down" else make_spec(VgcConfig(privileged=False)).interface
 
 
 def judged(policy, rows):
@@ -31,7 +38,7 @@ def judged(policy, rows):
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_same_function_and_the_same_slopes(name):
-    interface = make_spec(VgcConfig(privileged=False)).interface
+    interface = interface_of(name)
     policy = Policy(NETWORKS[name], interface)
     policy.initialise(torch.Generator().manual_seed(3))
     with torch.no_grad():

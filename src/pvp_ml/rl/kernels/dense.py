@@ -26,26 +26,28 @@ def gather_columns(obs, start, count, width, columns, out):
 
 
 @CORE.kernel
-def gather_embedded(obs, start, count, width, columns, table, out, place):
-    """Into out [B·count, place…]: the table's rows that the ids in these columns name, side by side."""
-    size = table.shape[1]
+def add_looked_up(obs, start, count, width, columns, lookup, out):
+    """To out [B·count, W]: for the id in each of C columns, a row of lookup [V, C·W], of column c its c-th part."""
+    size = out.shape[1]
     for b in range(obs.shape[0]):
         for r in range(count):
             at = start + r * width
+            row = out[b * count + r]
             for c in range(columns.shape[0]):
-                row = int(obs[b, at + columns[c]])
+                found = lookup[int(obs[b, at + columns[c]]), c * size : (c + 1) * size]
                 for k in range(size):
-                    out[b * count + r, place + c * size + k] = table[row, k]
+                    row[k] += found[k]
 
 
 @CORE.kernel
-def scatter_embedded(obs, start, count, width, columns, by_table, by_rows, place):
-    """The reverse: what by_rows [B·count, …] says of each embedding is added to by_table."""
-    size = by_table.shape[1]
+def scatter_looked_up(obs, start, count, width, columns, by_lookup, by_out):
+    """The reverse: by_out [B·count, W] is added to the parts of by_lookup [V, C·W] that were looked up."""
+    size = by_out.shape[1]
     for b in range(obs.shape[0]):
         for r in range(count):
             at = start + r * width
+            row = by_out[b * count + r]
             for c in range(columns.shape[0]):
-                row = int(obs[b, at + columns[c]])
+                found = by_lookup[int(obs[b, at + columns[c]]), c * size : (c + 1) * size]
                 for k in range(size):
-                    by_table[row, k] += by_rows[b * count + r, place + c * size + k]
+                    found[k] += row[k]

@@ -8,6 +8,7 @@ encoder), and an encoder needs no gradient by the numbers that it reads, only by
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from torch import Tensor
 from pvp_ml.match import FloatArray, IntArray
 from pvp_ml.model.kernels import add_bias_relu
 from pvp_ml.model.network_config import BlockLayout
-from pvp_ml.rl.kernels.dense import cut_slopes, gather_columns, gather_embedded, scatter_embedded
+from pvp_ml.rl.kernels.dense import add_looked_up, cut_slopes, gather_columns, scatter_looked_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,38 +62,63 @@ class RectifiedLayer(torch.autograd.Function):
 
 
 class EncodedRows(torch.autograd.Function):
-    """Normalised obs [B,N], a block's plan, the first layer of its encoder, its tables → [B·count, W], rectified."""
+    """Normalised obs [B,N], a block's plan, the first layer of its encoder, its tables → [B·count, W], rectified.
+
+    The layer is applied to whole tables before ids are looked up in them: a table has fewer rows than a minibatch has
+    ids. Letters: R numbers of a row, C columns of ids of a table, V its rows, E its width.
+    """
 
     @staticmethod
     def forward(ctx: Any, obs: Tensor, plan: BlockPlan, weight: Tensor, bias: Tensor, *tables: Tensor) -> Tensor:
-        """Numbers and embeddings side by side, then one matrix product."""
-        seen = obs.detach().numpy()
-        rows = np.empty((len(seen) * plan.count, weight.shape[1]), np.float32)
+        """A matrix product of the numbers, to which each id adds its row of a product."""
+        seen, by_row = obs.detach().numpy(), weight.detach().numpy()
+        rows = np.empty((len(seen) * plan.count, len(plan.reals)), np.float32)
         place = (seen, plan.start, plan.count, plan.width)
         gather_columns(*place, plan.reals, rows)
-        at = len(plan.reals)
-        for columns, table in zip(plan.ids, tables, strict=True):
-            gather_embedded(*place, columns, table.detach().numpy(), rows, at)
-            at += len(columns) * table.shape[1]
-        output = _rectified(rows, weight, bias)
-        ctx.save_for_backward(weight, output)
-        ctx.place, ctx.plan, ctx.rows, ctx.tables = place, plan, rows, [table.shape for table in tables]
+        output = torch.empty(len(rows), len(weight))
+        np.dot(rows, by_row[:, : len(plan.reals)].T, out=output.numpy())
+        for columns, table, part in _parts(plan, by_row, tables):
+            add_looked_up(*place, columns, np.dot(table, _by_id(part, len(columns))), output.numpy())
+        add_bias_relu(output.numpy(), bias.detach().numpy())
+        ctx.save_for_backward(weight, output, *tables)
+        ctx.place, ctx.plan, ctx.rows = place, plan, rows
         return output
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor | None, ...]:
         """By the layer and by the tables; nobody asks for the slopes of observations."""
-        weight, output = ctx.saved_tensors
+        weight, output, *tables = ctx.saved_tensors
         by_output, by_bias = _cut(slopes[0], output)
-        by_weight = torch.from_numpy(np.dot(by_output.T, ctx.rows))
-        by_embedded = np.dot(by_output, weight.detach().numpy()[:, len(ctx.plan.reals) :])
-        by_tables, at = [], 0
-        for columns, shape in zip(ctx.plan.ids, ctx.tables, strict=True):
-            by_table = torch.zeros(shape)
-            scatter_embedded(*ctx.place, columns, by_table.numpy(), by_embedded, at)
-            by_tables.append(by_table)
-            at += len(columns) * shape[1]
+        by_weight = torch.empty(weight.shape)
+        by_weight.numpy()[:, : len(ctx.plan.reals)] = np.dot(by_output.T, ctx.rows)
+        by_tables = []
+        parts = _parts(ctx.plan, weight.detach().numpy(), tables)
+        for (columns, table, part), (_, _, by_part) in zip(
+            parts, _parts(ctx.plan, by_weight.numpy(), tables), strict=True
+        ):
+            by_lookup = np.zeros((len(table), len(columns) * len(weight)), np.float32)
+            scatter_looked_up(*ctx.place, columns, by_lookup, by_output)
+            by_tables.append(torch.from_numpy(np.dot(by_lookup, _by_id(part, len(columns)).T)))
+            by_columns = np.dot(table.T, by_lookup).reshape(-1, len(columns), len(weight))  # [E,C,W]
+            by_part[:] = by_columns.transpose(2, 1, 0).reshape(by_part.shape)
         return None, None, by_weight, by_bias, *by_tables
+
+
+def _parts(
+    plan: BlockPlan, weight: FloatArray, tables: Sequence[Tensor]
+) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
+    """Of each table: its columns [C], its rows [V,E], and the part [W, C·E] of the layer's weights that reads them."""
+    at = len(plan.reals)
+    for columns, table in zip(plan.ids, tables, strict=True):
+        wide = len(columns) * table.shape[1]
+        yield columns, table.detach().numpy(), weight[:, at : at + wide]
+        at += wide
+
+
+def _by_id(part: FloatArray, columns: int) -> FloatArray:
+    """[E, C·W] of weights [W, C·E]: what a table is multiplied by."""
+    wide = part.reshape(len(part), columns, -1)
+    return np.ascontiguousarray(wide.transpose(2, 1, 0)).reshape(wide.shape[2], -1)
 
 
 def rectified_layer(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from pvp_ml.model.network_config import BlockLayout, NetworkConfig, block_layout
 from pvp_ml.model.pointers import Pointer, pointers
 from pvp_ml.rl.policy.actions import HeadLayout
 from pvp_ml.rl.policy.dense import BlockPlan, encoded_rows, rectified_layer
+from pvp_ml.rl.policy.pointing import PointingPlan, pointed_logits
 from pvp_ml.rl.policy.sequences import Sequences, run_memory
 from pvp_ml.spec import Interface
 
@@ -74,6 +75,7 @@ class Network:
             (pointer, torch.as_tensor(pointer.places, device=layout.later.device))
             for pointer in pointers(network, interface)
         )
+        self._pointing = PointingPlan.of(network, interface)
 
     def inputs(self, p: Parameters, obs: Tensor, scaling: Scaling) -> Tensor:
         """Stacked observation [B,N] → what the trunks read: normalised, clipped, ids embedded, blocks encoded."""
@@ -109,6 +111,8 @@ class Network:
 
     def plain_logits(self, p: Parameters, x: Tensor, features: Tensor) -> Tensor:
         """[B,A] logits before any picks, for heads that are one linear layer; x is what the trunk reads."""
+        if self._pointing is not None and self._runs_compiled(x):
+            return pointed_logits(x, features, self._pointing, p)
         logits = functional.linear(features, p["head/weight"], p["head/bias"])
         if not self._pointers:
             return logits
