@@ -63,7 +63,7 @@ class DexTables {
     this.dex = dex;
     this.conditions = new Map(); // id → {effect, table}
     this.combinations = new Map(); // "status|ability|item|species" → table of the union
-    this.formats = new Map();
+    this.effects = new Map(); // status, ability, item, species or format → table
   }
 
   combination(pokemon) {
@@ -94,13 +94,14 @@ class DexTables {
     return kinds;
   }
 
-  ofFormat(format, names) {
-    let table = this.formats.get(format);
+  // Of an effect that is shared. With many teams there are more combinations than are kept, but few effects.
+  ofEffect(effect, names) {
+    let table = this.effects.get(effect);
     if (table === undefined) {
       table = new Uint8Array(TABLE_SIZE);
-      this.formats.set(format, table);
+      this.effects.set(effect, table);
     }
-    return table[names.number] || (table[names.number] = names.kindsOf(format));
+    return table[names.number] || (table[names.number] = names.kindsOf(effect));
   }
 }
 
@@ -144,8 +145,8 @@ function kindsAt(tables, pokemon, names) {
   const table = unionTable(tables, pokemon);
   let kinds = table[names.number];
   if (kinds === 0) {
-    kinds = names.kindsOf(pokemon.getStatus()) | names.kindsOf(pokemon.getAbility()) | names.kindsOf(pokemon.getItem()) |
-      names.kindsOf(pokemon.baseSpecies);
+    kinds = tables.ofEffect(pokemon.getStatus(), names) | tables.ofEffect(pokemon.getAbility(), names) |
+      tables.ofEffect(pokemon.getItem(), names) | tables.ofEffect(pokemon.baseSpecies, names);
     table[names.number] = kinds;
   }
   return kinds | names.always | tables.ofConditions(pokemon.volatiles, names) |
@@ -202,7 +203,7 @@ function ofField(battle, tables, names, found) {
 }
 
 function ofBattle(battle, tables, names, found) {
-  if (battle.events || tables.ofFormat(battle.format, names) & PLAIN) append(found, battle.findBattleEventHandlers(names.plain));
+  if (battle.events || tables.ofEffect(battle.format, names) & PLAIN) append(found, battle.findBattleEventHandlers(names.plain));
 }
 
 let ready = null; // handlers that runEvent has found already
