@@ -16,7 +16,7 @@ demo: install
 
 # Four processes suit two cores: a third of the tests' time is waiting.
 test: install-dev
-	@$(BIN)/python -m pytest -q -n 4 --dist worksteal -m "not nightly"
+	@$(BIN)/python -m pytest -q -n 5 --dist worksteal -m "not nightly"
 
 check: install-dev
 	@$(BIN)/ruff format --check -q . || { echo "fix with: .venv/bin/ruff format ."; exit 1; }

@@ -18,6 +18,8 @@ RUSH = 4
 """How many times the places may be taken within GRACE_S: a burst of strangers sends nobody away who has just come."""
 PONG_BYTES = 64 << 10
 """Answers to pings that may wait."""
+EARLY_BYTES = 64 << 10
+"""What a client may send before its handshake is answered; the library keeps all of it, and nobody reads it."""
 _MALFORMED = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
@@ -116,13 +118,22 @@ def _taken(protocol: Any) -> Any:
 
 def patient(protocol: Any, unsent_s: float) -> type[asyncio.Protocol]:
     """Uvicorn's WebSocket protocol for pages that read: one that stops for `unsent_s` is cut off, and so is one that
-    pings without taking the answers.
+    pings without taking the answers or sends much before it is let in.
     """
 
     class Patient(protocol):  # type: ignore[misc]
         """Watches what waits to be sent."""
 
         _late: asyncio.TimerHandle | None = None
+        _early = 0
+
+        def data_received(self, data: bytes) -> None:
+            if not self.handshake_complete:
+                self._early += len(data)
+                if self._early > EARLY_BYTES:
+                    self.transport.abort()
+                    return
+            super().data_received(data)
 
         def handle_ping(self, event: Any) -> None:
             if self.transport.get_write_buffer_size() > PONG_BYTES:
