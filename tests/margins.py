@@ -16,12 +16,14 @@ ROUNDED_BY = ("ATEN_CPU_CAPABILITY", "OPENBLAS_CORETYPE")
 
 
 def pytest_addoption(parser):
-    parser.addoption("--learning-seeds", type=int, nargs="+", default=[0], help="seeds of tests that train")
+    parser.addoption("--learning-seeds", type=int, nargs="+", default=[], help="seeds of tests that train")
     parser.addoption("--margins", default="", help="write what tests with a bar measure to this file, judge nothing")
 
 
 def pytest_generate_tests(metafunc):
-    seeds = metafunc.config.getoption("--learning-seeds")
+    """A test is run once for each seed that was given, else for as many as it is marked with (`learning_seeds(3)`)."""
+    mark = metafunc.definition.get_closest_marker("learning_seeds")
+    seeds = metafunc.config.getoption("--learning-seeds") or range(mark.args[0] if mark else 1)
     if "learning_seed" in metafunc.fixturenames and len(seeds) > 1:
         metafunc.parametrize("learning_seed", seeds, ids=[f"seed {seed}" for seed in seeds])
 
@@ -42,13 +44,18 @@ def pytest_collection_modifyitems(config, items):
 @pytest.fixture
 def learning_seed(request):
     """The seed of everything that a learning test draws."""
-    return request.config.getoption("--learning-seeds")[0]
+    return first_seed(request.config)
+
+
+def first_seed(config):
+    """The seed of a test that runs once."""
+    return (config.getoption("--learning-seeds") or [0])[0]
 
 
 def origin(item):
     """Which test, seed and rounding a measurement comes from."""
     found = re.search(r"seed (\d+)", item.name)
-    seed = int(found[1]) if found else item.config.getoption("--learning-seeds")[0]
+    seed = int(found[1]) if found else first_seed(item.config)
     name = re.sub(r"-?seed \d+-?", "", item.name).removesuffix("[]")
     rounding = " ".join(f"{name}={os.environ[name]}" for name in ROUNDED_BY if name in os.environ)
     return {"test": name, "seed": seed, "rounding": rounding}

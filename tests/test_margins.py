@@ -16,6 +16,13 @@ def test_learns(margin, learning_seed):
 def test_other():
     pass
 """
+THREE = """
+import pytest
+
+@pytest.mark.learning_seeds(3)
+def test_learns(margin, learning_seed):
+    margin("seed", learning_seed, at_most=2)
+"""
 
 
 @pytest.fixture
@@ -23,7 +30,7 @@ def inner(pytester):
     """Another pytest with the same fixture and two tests."""
     pytester.makeconftest((ROOT / "tests/margins.py").read_text())
     pytester.makepyfile(INNER)
-    pytester.makeini("[pytest]\nmarkers = learning: x\n")
+    pytester.makeini("[pytest]\nmarkers =\n  learning: x\n  learning_seeds(count): x\n")
     return pytester
 
 
@@ -51,6 +58,14 @@ def test_measuring_writes_every_quantity_once_and_judges_none(inner, monkeypatch
     ]  # fmt: skip
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
     inner.runpytest_inprocess(*measure, "3").assert_outcomes(passed=1, deselected=1)
+
+
+def test_a_mark_gives_seeds_only_while_nobody_names_any(inner):
+    inner.makepyfile(THREE)
+    inner.runpytest_inprocess("-v").assert_outcomes(passed=3)
+    result = inner.runpytest_inprocess("--learning-seeds", "7")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*seed is 7, its bar 2*"])
 
 
 @pytest.mark.parametrize(("values", "bar", "is_least", "margin", "is_near"), [

@@ -50,8 +50,8 @@ def test_cartpole_smoke(learning_seed, margin):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_cartpole_in_100k_steps(seed, learning_seed, margin):
-    session = cartpole(STEPS, 3 * learning_seed + seed)
+@pytest.mark.learning_seeds(3)
+def test_cartpole_in_100k_steps(learning_seed, margin):
+    session = cartpole(STEPS, learning_seed)
     margin("return", np.mean(greedy_returns(session, 20)), at_least=475)
     session.close()
