@@ -116,8 +116,8 @@ def test_promotion_looks_at_rates_per_minute():
     second, third, last = config("training").phases
     assert [p.name for p in config("training").phases] == ["BronzeSkills1", "SilverSkills1", "SilverSkills2"]
     assert not holds(second.promote, {}), "nothing measured, nothing promoted"
-    assert not holds(second.promote, {"figure/goals": 1.4})
-    assert holds(second.promote, {"figure/goals": 1.5})
+    assert not holds(second.promote, {"figure/goals": 1.3})
+    assert holds(second.promote, {"figure/goals": 1.4})
     assert holds(third.promote, {"figure/goals": 2.0, "figure/turtle_recovery": 0.6})
     assert not holds(third.promote, {"figure/goals": 2.0, "figure/turtle_recovery": 0.4})
     assert last.promote is None
@@ -156,7 +156,7 @@ def small(folder: Path, total: int):
     data["ppo"] |= {"n_steps": 16, "batch_size": 64, "n_epochs": 1}
     data["ppo"] |= {"critic_warmup": 0, "teacher": {}}
     del data["coach"]  # tests/run/test_coaching.py
-    data["phases"][0] |= {"min_steps": 128, "promote": data["phases"][0]["promote"].replace(">= 1.5", ">= 0")}
+    data["phases"][0] |= {"min_steps": 128, "promote": data["phases"][0]["promote"].replace(">= 1.4", ">= 0")}
     data["phases"][0]["settings"]["self_play"] = {"opponents": {"self": 1.0}}  # two rows a step
     path = folder / "small.yml"
     path.write_text(yaml.safe_dump(data))

@@ -73,6 +73,18 @@ def until(page, expression):
         page.wait_for_timeout(20)
 
 
+def insist(page, key, expression):
+    """Press a key until a script says that it was taken; on a busy machine a late frame can undo what it did."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        page.keyboard.press(key)
+        for _ in range(100):
+            if page.evaluate(f"() => {expression}"):
+                return
+            page.wait_for_timeout(20)
+        assert time.monotonic() < deadline, expression
+
+
 def step_shown(page):
     return int(page.inner_text("#timeline .where").split("/")[0])
 
@@ -87,6 +99,7 @@ def speed_up(page):
 
 
 ENOUGH_CLICKS = 150
+MOST_STEPS = 5_000
 
 
 def click_to_the_end(page, choose, finish=""):
@@ -102,8 +115,19 @@ def click_to_the_end(page, choose, finish=""):
              if (one) { one.click(); window.clicks += 1; } }, 40); }""",
         [choose, finish, ENOUGH_CLICKS],
     )
-    page.wait_for_selector("#banner:not([hidden])")
+    until_over(page)
     return page.evaluate("window.clicks")
+
+
+def until_over(page):
+    """Wait for the result; a match may take any time, but not stand still, and not go on for ever."""
+    shown, since = -1, time.monotonic()
+    while not page.is_visible("#banner"):
+        if step_shown(page) != shown:
+            shown, since = step_shown(page), time.monotonic()
+        assert time.monotonic() - since < PATIENCE_S, f"it stands still at step {shown}"
+        assert shown < MOST_STEPS, "it does not end"
+        page.wait_for_timeout(100)
 
 
 def faults_of_layout(page, size, is_match=False):

@@ -2,7 +2,7 @@
 
 import pytest
 from axe import serious_findings
-from browsing import ON_PHONES, faults_of_layout, speed_up, step_shown, until, window
+from browsing import ON_PHONES, faults_of_layout, speed_up, step_shown, until, until_step, window
 from ringside import Ringside
 
 from pvp_ml.games import registry
@@ -60,6 +60,7 @@ def test_a_battle_is_played_to_the_end_with_clicks(browser, stadium, picture, si
         assert page.locator("#toasts .error").count() == 0
         new = set((stadium.arena.config.folder / "replays").glob("vgc-*")) - kept
         actions = read_replay(new.pop()).actions
+        until_step(page, len(actions))
         assert len(actions) == step_shown(page), "one action a step"
         assert actions[0][0][0] > 0, "the four that were clicked"
         assert page.locator(".story .turn").count() >= 1

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from browsing import step_shown, until, until_step, window
+from browsing import insist, step_shown, until, until_step, window
 from ringside import Ringside, spec_of
 
 from pvp_ml.errors import UserError
@@ -95,9 +95,8 @@ def test_everything_can_be_done_with_the_keyboard(page, fight):
     page.wait_for_timeout(300)
     before = step_shown(page)
     move = page.locator("#panel section.prayer button.move.legal").first
-    page.keyboard.press(move.get_attribute("aria-keyshortcuts"))
     pressed = "document.querySelectorAll('#panel button.move[aria-pressed=true]').length"
-    until(page, f"{pressed} === 1")
+    insist(page, move.get_attribute("aria-keyshortcuts"), f"{pressed} === 1")
     chosen = page.locator("#panel button.move[aria-pressed=true]")
     assert chosen.get_attribute("data-move") == move.get_attribute("data-move")
     page.keyboard.press("Escape")

@@ -42,6 +42,7 @@ def test_a_fight_is_played_to_the_end(browser, fight, picture, size):
         assert {"Correct prayers", "Hits off prayer", "Freezes", "Food left"} <= set(rows)
         kept = sorted((fight.arena.config.folder / "replays").glob("nh-*"), key=lambda path: path.stat().st_mtime)[-1]
         actions = read_replay(kept).actions
+        until_step(page, len(actions))
         assert len(actions) == step_shown(page) and sum(seats[0] != (-1,) * 12 for seats in actions) > 2
         assert list((fight.arena.config.folder / "demonstrations").glob("nh-*.zip"))
         if page.locator("#turning-point").count():
