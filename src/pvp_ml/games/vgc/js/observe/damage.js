@@ -21,24 +21,36 @@ const FIXED = {
   endeavor: (attacker, defender) => Math.max(0, defender.hp - attacker.hp * attacker.stats[0] / defender.stats[0]),
   finalgambit: (attacker, defender) => attacker.hp * attacker.stats[0] / defender.stats[0],
 };
-const WEATHER_BOOST = {
+// Tables that are asked with ids out of the log are Maps: as keys of an object such strings are looked up more slowly.
+const WEATHER_BOOST = new Map(Object.entries({
   sunnyday: {fire: 1.5, water: 0.5}, desolateland: {fire: 1.5, water: 0}, raindance: {water: 1.5, fire: 0.5},
   primordialsea: {water: 1.5, fire: 0},
-};
+}));
 const SUN = new Set(['sunnyday', 'desolateland']);
-const TERRAIN_BOOST = {electricterrain: 'electric', grassyterrain: 'grass', psychicterrain: 'psychic'};
-const ABSORBS = {
+const TERRAIN_BOOST = new Map(Object.entries({
+  electricterrain: 'electric', grassyterrain: 'grass', psychicterrain: 'psychic',
+}));
+const ABSORBS = new Map(Object.entries({
   levitate: 'ground', eartheater: 'ground', flashfire: 'fire', wellbakedbody: 'fire', waterabsorb: 'water',
   dryskin: 'water', stormdrain: 'water', voltabsorb: 'electric', lightningrod: 'electric', motordrive: 'electric',
   sapsipper: 'grass',
-};
-const RETYPES = {pixilate: 'fairy', refrigerate: 'ice', aerilate: 'flying', galvanize: 'electric', dragonize: 'dragon'};
-const TYPE_ITEMS = {
+}));
+const RETYPES = new Map(Object.entries({
+  pixilate: 'fairy', refrigerate: 'ice', aerilate: 'flying', galvanize: 'electric', dragonize: 'dragon',
+}));
+const PIERCES = new Set(['moldbreaker', 'teravolt', 'turboblaze']);
+const SHELLS = new Set(['multiscale', 'shadowshield', 'terashell']);
+const TYPE_CHANGES = new Set(['terablast', 'terastarstorm', 'ivycudgel', 'weatherball']);
+const POWER_CHANGES = new Set([
+  'eruption', 'waterspout', 'dragonenergy', 'facade', 'hex', 'acrobatics', 'knockoff', 'weatherball', 'lastrespects',
+  'expandingforce', 'ragefist',
+]);
+const TYPE_ITEMS = new Map(Object.entries({
   blackglasses: 'dark', mysticwater: 'water', charcoal: 'fire', miracleseed: 'grass', softsand: 'ground',
   nevermeltice: 'ice', blackbelt: 'fighting', spelltag: 'ghost', sharpbeak: 'flying', fairyfeather: 'fairy',
   magnet: 'electric', metalcoat: 'steel', poisonbarb: 'poison', hardstone: 'rock', dragonfang: 'dragon',
   twistedspoon: 'psychic', silkscarf: 'normal', silverpowder: 'bug', wellspringmask: 'water', hearthflamemask: 'fire',
-};
+}));
 const MULTIPLIER = [0.25, 2 / 7, 1 / 3, 0.4, 0.5, 2 / 3, 1, 1.5, 2, 2.5, 3, 3.5, 4];
 const [ATK, DEF, SPA, SPD] = [0, 1, 2, 3]; // places in the boosts; stats have HP in front
 
@@ -64,6 +76,7 @@ function factsOf(dex, id) {
       power: move.category === 'Status' ? 0 : move.basePower || POWER_GUESS[id] || 0,
       accuracy: move.accuracy === true ? 1 : move.accuracy / 100, hits: id === 'populationbomb' ? 5 : hits,
       spread: SPREAD_TARGETS.has(move.target), hitsAlly: move.target === 'allAdjacent',
+      changesType: TYPE_CHANGES.has(id), changesPower: POWER_CHANGES.has(id), fixed: FIXED[id],
     };
     known.set(id, facts);
   }
@@ -93,13 +106,19 @@ function effectiveness(dex, type, types) {
 const isGrounded = mon => !mon.types.includes('flying') && mon.ability !== 'levitate' && mon.item !== 'airballoon';
 
 function moveType(facts, attacker, tera, weather) {
+  return facts.changesType ? changedType(facts, attacker, tera, weather) : normalised(facts, attacker);
+}
+
+const normalised = ({type}, attacker) => type === 'normal' ? RETYPES.get(attacker.ability) || type : type;
+
+function changedType(facts, attacker, tera, weather) {
   if (facts.id === 'terablast' && tera) return tera;
   if (facts.id === 'terastarstorm' && tera === 'stellar') return 'stellar';
   if (facts.id === 'ivycudgel') return typeOfMask(attacker);
   if (facts.id === 'weatherball') {
     return {sunnyday: 'fire', raindance: 'water', snowscape: 'ice', snow: 'ice', sandstorm: 'rock'}[weather] || facts.type;
   }
-  return facts.type === 'normal' ? RETYPES[attacker.ability] || facts.type : facts.type;
+  return normalised(facts, attacker);
 }
 
 function typeOfMask(attacker) {
@@ -107,22 +126,33 @@ function typeOfMask(attacker) {
     attacker.species.id.replace('tera', '')] || 'grass';
 }
 
+function changedPower(facts, attacker, defender, field) {
+  const {power} = facts;
+  if (['eruption', 'waterspout', 'dragonenergy'].includes(facts.id)) return power * attacker.hp;
+  if (facts.id === 'facade' && attacker.status) return power * 2;
+  if (facts.id === 'hex' && defender.status) return power * 2;
+  if (facts.id === 'acrobatics' && !attacker.item) return power * 2;
+  if (facts.id === 'knockoff' && defender.item) return power * 1.5;
+  if (facts.id === 'weatherball' && field.weather) return power * 2;
+  if (facts.id === 'lastrespects') return power * (1 + field.faintedAllies);
+  if (facts.id === 'expandingforce' && field.terrain === 'psychicterrain') return power * 1.5;
+  return facts.id === 'ragefist' ? power * 2 : power;
+}
+
 function movePower(facts, attacker, defender, field) {
-  let power = facts.power;
-  if (['eruption', 'waterspout', 'dragonenergy'].includes(facts.id)) power *= attacker.hp;
-  else if (facts.id === 'facade' && attacker.status) power *= 2;
-  else if (facts.id === 'hex' && defender.status) power *= 2;
-  else if (facts.id === 'acrobatics' && !attacker.item) power *= 2;
-  else if (facts.id === 'knockoff' && defender.item) power *= 1.5;
-  else if (facts.id === 'weatherball' && field.weather) power *= 2;
-  else if (facts.id === 'lastrespects') power *= 1 + field.faintedAllies;
-  else if (facts.id === 'expandingforce' && field.terrain === 'psychicterrain') power *= 1.5;
-  else if (facts.id === 'ragefist') power *= 2;
-  if (attacker.ability === 'technician' && power <= 60) power *= 1.5;
-  if (attacker.ability === 'sharpness' && facts.move.flags.slicing) power *= 1.5;
-  if (attacker.ability === 'ironfist' && facts.move.flags.punch) power *= 1.2;
-  if (attacker.ability === 'sheerforce' && (facts.move.secondaries || facts.move.hasSheerForce)) power *= 1.3;
-  return power;
+  const power = facts.changesPower ? changedPower(facts, attacker, defender, field) : facts.power;
+  switch (attacker.ability) {
+  case 'technician':
+    return power <= 60 ? power * 1.5 : power;
+  case 'sharpness':
+    return facts.move.flags.slicing ? power * 1.5 : power;
+  case 'ironfist':
+    return facts.move.flags.punch ? power * 1.2 : power;
+  case 'sheerforce':
+    return facts.move.secondaries || facts.move.hasSheerForce ? power * 1.3 : power;
+  default:
+    return power;
+  }
 }
 
 // The stat that Protosynthesis or Quark Drive raises: the highest, stages included; as places in the boosts.
@@ -143,7 +173,7 @@ function statRatio(facts, attacker, defender, tera, field) {
   const guard = physical || facts.move.overrideDefensiveStat === 'def' ? DEF : SPD;
   let value = source.stats[attack + 1] * MULTIPLIER[source.boosts[attack] + 6];
   let against = defender.stats[guard + 1] * MULTIPLIER[defender.boosts[guard] + 6];
-  if (physical && ['hugepower', 'purepower'].includes(attacker.ability)) value *= 2;
+  if (physical && (attacker.ability === 'hugepower' || attacker.ability === 'purepower')) value *= 2;
   if (physical && attacker.ability === 'guts' && attacker.status) value *= 1.5;
   else if (physical && attacker.status === 'brn' && facts.id !== 'facade') value *= 0.5;
   if (attacker.item === (physical ? 'choiceband' : 'choicespecs')) value *= 1.5;
@@ -166,8 +196,8 @@ function sameTypeBonus(type, attacker, tera) {
 }
 
 function fieldFactor(type, facts, attacker, defender, field) {
-  let factor = (WEATHER_BOOST[field.weather] || {})[type] ?? 1;
-  if (TERRAIN_BOOST[field.terrain] === type && isGrounded(attacker)) factor *= 1.3;
+  let factor = field.weather ? WEATHER_BOOST.get(field.weather)?.[type] ?? 1 : 1;
+  if (field.terrain && TERRAIN_BOOST.get(field.terrain) === type && isGrounded(attacker)) factor *= 1.3;
   if (field.terrain === 'mistyterrain' && type === 'dragon' && isGrounded(defender)) factor *= 0.5;
   if (field.terrain === 'psychicterrain' && facts.priority > 0 && isGrounded(defender)) return 0;
   const screen = facts.category === 'Physical' ? 'reflect' : 'lightscreen';
@@ -178,7 +208,7 @@ function fieldFactor(type, facts, attacker, defender, field) {
 function itemFactor(type, attacker, effect) {
   if (attacker.item === 'lifeorb') return 1.3;
   if (attacker.item === 'expertbelt' && effect > 1) return 1.2;
-  return TYPE_ITEMS[attacker.item] === type ? 1.2 : 1;
+  return TYPE_ITEMS.get(attacker.item) === type ? 1.2 : 1;
 }
 
 // {share, effect}: expected damage as a share of the defender's full HP (may exceed 1), and the type multiplier.
@@ -188,16 +218,15 @@ function estimate(dex, facts, attacker, defender, field, tera) {
   const type = moveType(facts, attacker, tera, field.weather);
   let effect = effectiveness(dex, type, defender.types);
   if (facts.id === 'freezedry' && defender.types.includes('water')) effect *= 4;
-  const pierces = ['moldbreaker', 'teravolt', 'turboblaze'].includes(attacker.ability);
-  if (!pierces && ABSORBS[defender.ability] === type) effect = 0;
+  if (ABSORBS.get(defender.ability) === type && !PIERCES.has(attacker.ability)) effect = 0;
   if (defender.ability === 'wonderguard' && effect <= 1) effect = 0;
   if (effect === 0) return {share: 0, effect: 0};
-  const fixed = FIXED[facts.id];
+  const {fixed} = facts;
   if (fixed) return {share: fixed(attacker, defender), effect: 1};
   let factor = effect * sameTypeBonus(type, attacker, tera) * itemFactor(type, attacker, effect);
   factor *= fieldFactor(type, facts, attacker, defender, field);
   if (facts.spread && field.targets > 1) factor *= SPREAD;
-  if (defender.hp === 1 && ['multiscale', 'shadowshield', 'terashell'].includes(defender.ability)) factor *= 0.5;
+  if (defender.hp === 1 && SHELLS.has(defender.ability)) factor *= 0.5;
   const scale = Math.floor(2 * attacker.level / 5) + 2;
   const plain = scale * movePower(facts, attacker, defender, field) * statRatio(facts, attacker, defender, tera, field) / 50 + 2;
   const share = plain * factor * facts.hits * AVERAGE_ROLL / defender.stats[0];

@@ -17,8 +17,8 @@ const ATTACK = blocks.attacks.place;
 const TRAITS = TRAIT_NAMES.map(name => ATTACK[name]);
 const OWN_ROWS = 6;
 
-const STATUSES = ['brn', 'par', 'psn', 'tox', 'slp', 'frz'].map(id => [id, MON[id]]);
-const VOLATILES = Object.keys(MON).slice(Object.keys(MON).indexOf('confusion')).map(id => [id, MON[id]]);
+const STATUSES = new Map(['brn', 'par', 'psn', 'tox', 'slp', 'frz'].map(id => [id, MON[id]]));
+const VOLATILES = new Map(Object.keys(MON).slice(Object.keys(MON).indexOf('confusion')).map(id => [id, MON[id]]));
 const BOOSTS = ['atk', 'def', 'spa', 'spd', 'spe', 'accuracy', 'evasion'].map(stat => MON[`boost_${stat}`]);
 const STATS = ['hp', 'atk', 'def', 'spa', 'spd', 'spe'].map(stat => MON[`stat_${stat}`]);
 const MOVES = [1, 2, 3, 4].map(n => ({id: MON[`move_${n}`], pp: MON[`pp_${n}`], disabled: MON[`disabled_${n}`]}));
@@ -77,13 +77,17 @@ function writeMon(out, at, mon) {
   out[at + MON.level] = mon.level / 100;
   for (let i = 0; i < 6; i++) out[at + STATS[i]] = mon.stats[i] / STAT_SCALE;
   for (let i = 0; i < 7; i++) out[at + BOOSTS[i]] = mon.boosts[i] / 6;
-  for (const [id, place] of STATUSES) if (mon.status === id) out[at + place] = 1;
+  const status = STATUSES.get(mon.status);
+  if (status !== undefined) out[at + status] = 1;
   out[at + MON.status_turns] = Math.min(Math.max(mon.statusTurns, 0), MAX_TURNS) / MAX_TURNS;
   out[at + MON.turns_on_field] = Math.min(mon.turns, MAX_TURNS) / MAX_TURNS;
   out[at + MON.protects] = Math.min(mon.protects, 3) / 3;
   out[at + MON.perish] = mon.volatiles.perish === undefined ? 0 : (4 - mon.volatiles.perish) / 4;
   if (mon.slot < 0) return;
-  for (const [id, place] of VOLATILES) if (mon.volatiles[id]) out[at + place] = 1;
+  for (const id in mon.volatiles) {
+    const place = VOLATILES.get(id);
+    if (place !== undefined && mon.volatiles[id]) out[at + place] = 1;
+  }
 }
 
 function writeGlobal(out, at, view, format) {

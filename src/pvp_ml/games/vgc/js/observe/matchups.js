@@ -6,10 +6,10 @@ const {estimate, factsOf, MULTIPLIER} = require('./damage');
 const GUESSED_POWER = 80;
 const HELPLESS = 0.3; // share of its attacks that a sleeping or frozen Pokémon gets to make
 const CALM = {weather: '', terrain: '', screens: {}, faintedAllies: 0, targets: 2};
-const FAST_IN = {
+const FAST_IN = new Map(Object.entries({
   swiftswim: ['raindance', 'primordialsea'], chlorophyll: ['sunnyday', 'desolateland'], sandrush: ['sandstorm'],
   slushrush: ['snowscape', 'snow', 'hail'], surgesurfer: ['electricterrain'],
-};
+}));
 const SPE = 4; // place in the boosts; stats have HP in front
 
 const standing = mons => mons.filter(Boolean).length;
@@ -27,6 +27,7 @@ function guess(attacker, type) {
   return {
     id: 'guess', type, power: GUESSED_POWER, hits: 1, accuracy: 1, priority: 0, spread: false,
     category: attacker.stats[1] >= attacker.stats[3] ? 'Physical' : 'Special', move: {flags: {}},
+    changesType: false, changesPower: false, fixed: undefined,
   };
 }
 
@@ -73,7 +74,7 @@ function speedOf(tracker, team, mon) {
   else if (mon.item === 'ironball') speed *= 0.5;
   if (mon.status === 'par' && mon.ability !== 'quickfeet') speed *= 0.5;
   if (team.conditions.tailwind) speed *= 2;
-  const wakes = FAST_IN[mon.ability];
+  const wakes = FAST_IN.get(mon.ability);
   if (wakes && (wakes.includes(tracker.weather) || wakes.includes(tracker.terrain))) speed *= 2;
   return speed;
 }

@@ -7,13 +7,13 @@
 const {Pokemon} = require('../simulator');
 
 const CLOSURES = ['getHealth', 'getFullDetails'];
-const factories = new Map(); // source of an arrow function → a function whose `this` the arrow function keeps
+const factories = new Map(); // name of a closure → a function whose `this` the closure keeps
 
-// The same arrow function over another `this`. Both closures read nothing else from around them.
-function bound(closure, self) {
-  const source = closure.toString();
-  let factory = factories.get(source);
-  if (factory === undefined) factories.set(source, factory = new Function(`return ${source};`));
+// The same arrow function over another `this`. Both closures read nothing else from around them, and are the same text in
+// every Pokémon.
+function bound(name, closure, self) {
+  let factory = factories.get(name);
+  if (factory === undefined) factories.set(name, factory = new Function(`return ${closure.toString()};`));
   return factory.call(self);
 }
 
@@ -55,7 +55,7 @@ function copyGraph(root, seen) {
       const item = value[key];
       if (item !== null && typeof item === 'object') made[key] = copy(item);
     }
-    if (value instanceof Pokemon) for (const name of CLOSURES) made[name] = bound(value[name], made);
+    if (value instanceof Pokemon) for (const name of CLOSURES) made[name] = bound(name, value[name], made);
     return made;
   }
   return copy(root);
@@ -63,7 +63,8 @@ function copyGraph(root, seen) {
 
 // A battle that goes on exactly as the given one would, and never touches it. It reports to `send`.
 function cloneBattle(battle, send = () => {}) {
-  const shared = [battle.dex, battle.format, battle.ruleTable];
+  const sets = battle.sides.flatMap(side => side.team); // what was brought, as its owner wrote it down
+  const shared = [battle.dex, battle.format, battle.ruleTable, ...sets];
   const copy = copyGraph(battle, new Map(shared.map(data => [data, data])));
   copy.send = send;
   return copy;

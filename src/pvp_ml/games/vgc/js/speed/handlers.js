@@ -63,7 +63,7 @@ class DexTables {
     this.dex = dex;
     this.conditions = new Map(); // id → {effect, table}
     this.combinations = new Map(); // "status|ability|item|species" → table of the union
-    this.effects = new Map(); // status, ability, item, species or format → table
+    this.effects = new Map(); // status, ability, item, species or format of this Dex, so at most as many as it has → table
   }
 
   combination(pokemon) {
