@@ -1,8 +1,10 @@
 """Pokémon battles in a real browser: played to the end with clicks at three sizes, teams pasted, replays scrubbed."""
 
+import time
+
 import pytest
 from axe import serious_findings
-from browsing import ON_PHONES, faults_of_layout, speed_up, step_shown, until, until_step, window
+from browsing import ON_PHONES, PATIENCE_S, faults_of_layout, speed_up, step_shown, until, until_step, window
 from ringside import Ringside
 
 from pvp_ml.games import registry
@@ -45,8 +47,9 @@ def test_a_battle_is_played_to_the_end_with_clicks(browser, stadium, picture, si
         assert faults_of_layout(page, size, is_match=True) == []
         preview(page)
         kept = set((stadium.arena.config.folder / "replays").glob("vgc-*"))
-        clicks = 0
+        clicks, deadline = 0, time.monotonic() + 3 * PATIENCE_S
         while not page.is_visible("#banner"):
+            assert time.monotonic() < deadline, f"no result after {clicks} clicks"
             lit = page.locator(LIT)
             if lit.count():
                 if clicks in (0, 5):
