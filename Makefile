@@ -14,7 +14,7 @@ export OMP_NUM_THREADS ?= 1
 demo: install
 	@$(BIN)/pvp-ml demo
 
-# Four processes suit two cores: a third of the tests' time is waiting.
+# Five processes suit two cores: a third of the tests' time is waiting.
 test: install-dev
 	@$(BIN)/python -m pytest -q -n 5 --dist worksteal -m "not nightly"
 

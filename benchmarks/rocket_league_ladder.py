@@ -1,6 +1,6 @@
 """Rate the rungs of Rocket League's ladder and models beside them: Bradley–Terry, kickoff_and_clear pinned at 1000.
 
-    python benchmarks/rocket_league_ladder.py benchmarks/records/rocket_league_ladder.json [MATCHES] [NAME=FILE …]
+    python benchmarks/rocket_league_ladder.py RECORD.json [MATCHES] [NAME=FILE …]
 
 Players are listed from weak to strong: the rungs, then the models in the order given. Everyone meets its next three.
 At most 60 s, the first goal ends a match, half jittered kickoffs and half `random_ground`, models sample. Each pair is
@@ -36,10 +36,10 @@ def main(record: Path, matches: int, files: dict[str, str]) -> None:
     names = [*(rung for rung, _ in kind.presentation.ladder), *files]
     sides = {name: find_contestant(files.get(name, name), game.spec, Path.cwd()) for name in names}
     cells = json.loads(record.read_text("utf-8"))["cells"] if record.is_file() else []
-    done = {(cell["first"], cell["second"]) for cell in cells if sum(cell[k] for k in ("won", "tied", "lost"))}
+    done = {frozenset((cell["first"], cell["second"])) for cell in cells}
     for apart in range(1, NEXT + 1):
         for first, second in zip(names[apart:], names, strict=False):
-            if (first, second) in done:
+            if frozenset((first, second)) in done:
                 continue
             cells.append(play(game, (first, sides[first]), (second, sides[second]), matches))
             keep(record, names, cells)
@@ -63,7 +63,7 @@ def keep(record: Path, names: list[str], cells: list[dict[str, Any]]) -> dict[st
         i, j = met.index(cell["first"]), met.index(cell["second"])
         points[i, j] += cell["won"] + 0.5 * cell["tied"]
         points[j, i] += cell["lost"] + 0.5 * cell["tied"]
-    pinned = {ANCHOR: 1000.0} if ANCHOR in met else {met[0]: 1000.0}
+    pinned = {ANCHOR: 1000.0} if ANCHOR in met else None  # until then around their mean
     ratings = {s.name: [round(s.rating), round(s.low), round(s.high)] for s in bradley_terry(met, points, pinned)}
     kept = {"date": datetime.now(UTC).date().isoformat(), "what": WHAT, "ratings": ratings, "cells": cells}
     record.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
