@@ -23,6 +23,7 @@ import numpy as np
 ROOT = Path(__file__).parent.parent
 ROUNDINGS = ({"ATEN_CPU_CAPABILITY": "default"}, {"OPENBLAS_CORETYPE": "Prescott"}, {"OPENBLAS_CORETYPE": "Haswell"})
 """Other instructions, other order of sums: each rounds in its own way on any x86 machine."""
+ROUNDED_BY = {name for rounding in ROUNDINGS for name in rounding}
 ENOUGH = 3.0
 SAME = 1e-12  # a deviation below this is rounding of the mean, not of a run
 BLOCK = 5  # seeds in one process: starting one takes as long as some of the tests
@@ -40,9 +41,8 @@ def run(seeds: Sequence[int], rounding: dict[str, str], marks: str, select: str,
     command += ["--learning-seeds", *map(str, seeds)]
     command += ["-p", "no:cacheprovider", *(["-k", select] if select else []), *map(str, files())]
     known = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(
-        command, cwd=ROOT, env=os.environ | known | rounding, capture_output=True, text=True, check=False
-    )
+    own = {name: value for name, value in os.environ.items() if name not in ROUNDED_BY}
+    done = subprocess.run(command, cwd=ROOT, env=own | known | rounding, capture_output=True, text=True, check=False)
     if done.returncode not in (0, NOTHING_LEFT):
         print(done.stdout[-3000:], file=sys.stderr)
     return done.returncode in (0, NOTHING_LEFT)

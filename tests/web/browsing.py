@@ -85,6 +85,17 @@ def insist(page, key, expression):
         assert time.monotonic() < deadline, expression
 
 
+def clicked(element):
+    """Click it, and say whether it was still there; what is lit may go while a slow browser aims at it."""
+    from playwright.sync_api import TimeoutError as TooLate
+
+    try:
+        element.click(timeout=5_000)
+    except TooLate:
+        return False
+    return True
+
+
 def step_shown(page):
     return int(page.inner_text("#timeline .where").split("/")[0])
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 from axe import serious_findings
-from browsing import ON_PHONES, PATIENCE_S, faults_of_layout, speed_up, step_shown, until, until_step, window
+from browsing import ON_PHONES, PATIENCE_S, clicked, faults_of_layout, speed_up, step_shown, until, until_step, window
 from ringside import Ringside
 
 from pvp_ml.games import registry
@@ -56,8 +56,7 @@ def test_a_battle_is_played_to_the_end_with_clicks(browser, stadium, picture, si
                     assert faults_of_layout(page, size, is_match=True) == []
                     picture(page, f"vgc-{size}")
                     assert serious_findings(page) == []
-                lit.nth(clicks % min(4, lit.count())).click()
-                clicks += 1
+                clicks += clicked(lit.nth(clicks % min(4, max(1, lit.count()))))
             page.wait_for_timeout(30)
         assert page.inner_text("#banner strong") in ("You win", "You lose", "It's a draw")
         assert page.locator("#toasts .error").count() == 0
