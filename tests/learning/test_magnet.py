@@ -45,3 +45,16 @@ def test_a_trainee_that_starts_again_takes_its_magnet_along():
     magnet = session.learning.shards.memories[0].anchors["magnet"]
     assert np.array_equal(magnet.flat.numpy(), session.policy.flat.numpy())
     session.close()
+
+
+def test_a_magnet_follows_as_an_exponential_average():
+    session = spoiled("kuhn", learning_rate=0.05, magnet={"weight": 0.1, "average": 0.25})
+    magnet = session.learning.shards.memories[0].anchors["magnet"]
+    session.train(1)
+    expected = session.policy.flat.detach().clone()
+    for _ in range(3):
+        session.train(1)
+        expected += 0.25 * (session.policy.flat.detach() - expected)
+        torch.testing.assert_close(magnet.flat, expected, rtol=1e-5, atol=1e-7)
+    assert float((magnet.flat - session.policy.flat.detach()).abs().max()) > 1e-3
+    session.close()

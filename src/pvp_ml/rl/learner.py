@@ -157,11 +157,17 @@ class Learner:
             update(statistics, "pick", reduce(combine, [one.picks for one in stats]))
 
     def _refresh_magnet(self, trainee: Trainee, index: int, progress: Progress) -> None:
-        """Copy the policy when it is time, and as long as nothing is pulled: a magnet begins as the policy itself."""
-        every = trainee.config.magnet.refresh
+        """Copy the policy when it is time, and as long as nothing is pulled: a magnet begins as the policy itself.
+
+        Between copies it may follow slowly, as an exponential average of the weights.
+        """
+        config, magnet = trainee.config.magnet, self._anchors[index]["magnet"]
         is_idle = LossWeights.at(trainee.config, trainee.heads, progress).magnet == 0.0
-        if is_idle or progress.rollouts == 0 or (every and (progress.rollouts + 1) % every == 0):
-            copy_policy(trainee, self._anchors[index]["magnet"])
+        is_time = config.refresh and (progress.rollouts + 1) % config.refresh == 0
+        if is_idle or is_time or progress.rollouts == 0:
+            copy_policy(trainee, magnet)
+        elif config.average:
+            drift_to_policy(trainee, magnet, config.average)
 
     def restart(self, name: str, source: str) -> None:
         """A trainee becomes a copy of another, with a fresh optimiser and nothing that pulls it back."""
@@ -209,6 +215,13 @@ def copy_policy(trainee: Trainee, anchor: Anchor) -> None:
     anchor.flat.copy_(trainee.policy.flat)
     for key, array in anchor.normalizer.items():
         array[:] = trainee.policy.normalizer[key]
+
+
+def drift_to_policy(trainee: Trainee, anchor: Anchor, share: float) -> None:
+    """Move an anchor's weights, mean and variance that share of the way to the policy's."""
+    anchor.flat.lerp_(trainee.policy.flat.detach(), share)
+    for key, array in anchor.normalizer.items():
+        array += share * (trainee.policy.normalizer[key] - array)
 
 
 def _mean_deviation(rows: int, sums: list[tuple[float, float]]) -> tuple[float, float]:

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from pvp_ml.rl.policy.policy import PolicyOutput
 from pvp_ml.rl.policy.sequences import Sequences
-from pvp_ml.rl.ppo_config import AnchorConfig as AnchorConfig
 from pvp_ml.rl.ppo_config import PpoConfig as PpoConfig
 from pvp_ml.rl.schedule.schedule import Progress
 

@@ -15,14 +15,17 @@ NonNegative = Annotated[Schedule, Within(low=0.0)]
 Share = Annotated[Schedule, Within(low=0.0, high=1.0)]
 
 
-class AnchorConfig(BaseModel):
-    """A KL term that holds the policy near an anchor: a teacher (given, fixed) or a magnet (itself, some time ago)."""
+class MagnetConfig(BaseModel):
+    """A KL term that holds the policy near itself as it was some time ago."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    weight: NonNegative = Field(Constant(0.0), description="weight of KL(policy ‖ anchor) in the loss; 0 = off")
+    weight: NonNegative = Field(Constant(0.0), description="weight of KL(policy ‖ magnet) in the loss; 0 = off")
     refresh: Annotated[int, Field(ge=0)] = Field(
-        0, description="rollouts between copies of the policy into the anchor; 0 = never"
+        0, description="rollouts between copies of the policy into the magnet; 0 = never"
+    )
+    average: Annotated[float, Field(ge=0.0, le=1.0)] = Field(
+        0.0, description="share of the policy's weights that flows into the magnet after every rollout; 0 = none"
     )
 
 
@@ -95,4 +98,4 @@ class PpoConfig(BaseModel):
         "auto", description="mixed = matrix products in bfloat16; auto = mixed on a GPU that can, else full"
     )
     teacher: TeacherConfig = Field(TeacherConfig(), description="KL to a given policy, such as a behavioural clone")
-    magnet: AnchorConfig = Field(AnchorConfig(), description="KL to an earlier copy of the policy itself")
+    magnet: MagnetConfig = Field(MagnetConfig(), description="KL to an earlier copy of the policy itself")

@@ -22,7 +22,8 @@ from pvp_ml.rl.kernels.returns import discounted_returns
 from pvp_ml.rl.loss import SUMS, LossWeights, Minibatch, PpoConfig
 from pvp_ml.rl.normalize import Moments, moments
 from pvp_ml.rl.novelty import add_novelty
-from pvp_ml.rl.policy.mlp import PlainBatch, PlainGradient, PlainRows, is_plain_policy
+from pvp_ml.rl.policy.mlp import PlainBatch, PlainGradient, is_plain_policy
+from pvp_ml.rl.policy.plain_input import PlainRows
 from pvp_ml.rl.policy.policy import Anchor, Policy
 from pvp_ml.rl.policy.sequences import Cuts, Sequences, cut, gather
 from pvp_ml.rl.rollout import ReturnTerms, Rollout, Rows
@@ -100,7 +101,7 @@ class ShardLearner:
             share.policy.bind_gradients(share.gradient)
             share.accelerator = accelerator_for(share.policy, share.config.device, share.config.precision)
             if share.accelerator is None and is_plain_policy(share.policy):
-                share.plain = PlainGradient(share.policy, share.gradient)
+                share.plain = PlainGradient(share.policy, share.gradient, share.anchors)
 
     def add_novelty(self, coefficients: FloatArray) -> float:
         """Pay each trainee for the unusual: see `novelty`. Returns the sum paid."""
@@ -235,7 +236,7 @@ class ShardLearner:
             return np.zeros(len(SUMS) + len(share.policy.interface.heads))
         accelerator = share.accelerator
         chosen = share.order[low:high]
-        if share.plain is not None and weights.teacher == weights.magnet == 0.0:
+        if share.plain is not None:
             sums, win_logit = share.plain.add(self._plain_rows(), self._plain_batch(share, chosen), weights)
             if win_logit is not None and share.win_logit is not None:
                 share.win_logit[chosen] = win_logit

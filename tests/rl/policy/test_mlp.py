@@ -20,7 +20,9 @@ from specimens import (
 from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.rl.accelerator import backward
 from pvp_ml.rl.loss import LossWeights, Minibatch
-from pvp_ml.rl.policy.mlp import CHUNK, PlainBatch, PlainGradient, PlainRows, is_plain_policy
+from pvp_ml.rl.policy.mlp import PlainBatch, PlainGradient, is_plain_policy
+from pvp_ml.rl.policy.plain_input import CHUNK, PlainRows
+from pvp_ml.rl.policy.policy import Anchor
 from pvp_ml.rl.policy.torch_network import Network
 from pvp_ml.spec import Block, Feature, Interface
 
@@ -80,12 +82,16 @@ def both(network, heads, weights, rows, seed):
     values[index] = value
     weights = replace(weights, entropy=tuple(weights.entropy[0] * (1 + h) for h in range(len(heads))))
 
+    anchors = {}
+    for k, name in enumerate(("teacher", "magnet")):
+        other = random_policy(network, interface, seed % 997 + 1 + k, 0.4)
+        anchors[name] = Anchor(other.flat.detach(), other.normalizer)
     theirs = torch.zeros(policy.size)
     policy.bind_gradients(theirs)
     policy.net = Network(network, interface, policy.layout)  # torch's own layers
     tensors = (torch.from_numpy(x[index]) for x in (obs, privileged, legal, out.actions.astype(np.int64)))
     rest = (torch.from_numpy(x) for x in (log_prob, value, advantage, returns, won, win_weight))
-    judged = backward(policy, Minibatch(*tensors, *rest), {}, weights)
+    judged = backward(policy, Minibatch(*tensors, *rest), anchors, weights)
 
     ours = torch.zeros(policy.size)
     width = interface.obs_size
@@ -93,7 +99,7 @@ def both(network, heads, weights, rows, seed):
                        out.actions, values)  # fmt: skip
     taught = (won, win_weight) if network.win_head else (None, None)
     batch = PlainBatch(index, log_prob, advantage, returns, *taught)
-    sums, win = PlainGradient(policy, ours).add(source, batch, weights)
+    sums, win = PlainGradient(policy, ours, anchors).add(source, batch, weights)
     return (judged.sums, judged.win_logit, theirs), (sums, win, ours)
 
 
@@ -110,8 +116,14 @@ def close(torchs, plains):
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize(
     "weights",
-    [WEIGHTS, replace(WEIGHTS, value_clip=0.4, clip=0.05), replace(WEIGHTS, policy=0.0, entropy=(0.0,))],
-    ids=["default", "clipped", "critic only"],
+    [
+        WEIGHTS,
+        replace(WEIGHTS, value_clip=0.4, clip=0.05),
+        replace(WEIGHTS, policy=0.0, entropy=(0.0,)),
+        replace(WEIGHTS, magnet=0.7),
+        replace(WEIGHTS, policy=0.0, entropy=(0.0,), teacher=0.4, magnet=0.2),
+    ],
+    ids=["default", "clipped", "critic only", "magnet", "two anchors"],
 )
 def test_fights(name, weights):
     """More rows than one chunk holds, and not a whole number of chunks."""
@@ -119,9 +131,9 @@ def test_fights(name, weights):
 
 
 @settings(max_examples=40, deadline=None)
-@given(head_sets(), st.sampled_from(list(NETWORKS)), st.integers(0, 2**32 - 1))
-def test_any_heads(heads, name, seed):
-    close(*both(NETWORKS[name], heads, WEIGHTS, 9, seed))
+@given(head_sets(), st.sampled_from(list(NETWORKS)), st.sampled_from([0.0, 0.5]), st.integers(0, 2**32 - 1))
+def test_any_heads(heads, name, magnet, seed):
+    close(*both(NETWORKS[name], heads, replace(WEIGHTS, magnet=magnet), 9, seed))
 
 
 @pytest.mark.parametrize("bad", ["advantage", "weights"])
@@ -140,7 +152,7 @@ def test_what_is_not_a_number_is_not_hidden(bad):
     advantage = ones * np.nan if bad == "advantage" else ones
     weights = replace(WEIGHTS, entropy=(0.01,) * len(interface.heads))
     batch = PlainBatch(np.arange(5), -ones, advantage, ones, None, None)
-    sums, _ = PlainGradient(policy, gradient).add(rows, batch, weights)
+    sums, _ = PlainGradient(policy, gradient, {}).add(rows, batch, weights)
     assert np.isnan(sums[1])
     assert gradient.isnan().any()
 

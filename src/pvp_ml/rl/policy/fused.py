@@ -1,7 +1,7 @@
 """The heads' share of a policy's loss as one compiled step on the CPU: what torch needs a dozen passes for.
 
 Equal to `actions.masked_log_probs`, `joint_log_prob` and `head_entropies` on one linear layer with a pick table; a test
-holds the two together. Learning with anchors (which need every log-probability) and GPUs take torch's way.
+holds the two together. Networks with a layer per head, their anchors and GPUs take torch's way.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from pvp_ml.match import IntArray
-from pvp_ml.rl.kernels.heads import heads_backward, heads_forward
+from pvp_ml.rl.kernels.heads import heads_backward, heads_forward, table_backward
 
 
 class FusedHeads(torch.autograd.Function):
@@ -43,8 +43,9 @@ class FusedHeads(torch.autograd.Function):
         by_table = probability.new_zeros(ctx.table_shape)
         heads_backward(
             ctx.offset, probability.numpy(), entropy.numpy(), legal.numpy(), actions.numpy(),
-            *(np.ascontiguousarray(g.numpy()) for g in gradients), by_logits.numpy(), by_table.numpy(),
+            *(np.ascontiguousarray(g.numpy()) for g in gradients), by_logits.numpy(),
         )  # fmt: skip
+        table_backward(ctx.offset, actions.numpy(), by_logits.numpy(), by_table.numpy())
         return by_logits, by_table, None, None, None
 
 

@@ -3,8 +3,8 @@
 A plain policy is an MLP with ReLU on the normalised observation, one linear layer to all logits (with a pick table or
 without), a shared or separate critic, perhaps a win head. That is what the first minutes of a run spend their time on.
 Before the trunk there may be an encoder over the repetitions of blocks (`blocks`), but no embedding and no pointer.
-The function is that of `torch_network` and `loss`, and a test holds the two together; other networks, anchors and GPUs
-take torch's way. numpy's OpenBLAS was faster than torch's MKL at these sizes on one thread (80 against 70 GFLOP/s).
+The function is that of `torch_network` and `loss`, anchors included, and a test holds the two together; other networks
+and GPUs take torch's way. On one thread numpy's OpenBLAS was faster than torch's MKL here (80 against 70 GFLOP/s).
 
 Rows are read straight out of the rollout and worked on CHUNK at a time, so that activations stay in the cache. The last
 layer's outputs are laid side by side: A logits, then the value (of a shared critic), then the win logit; one product
@@ -13,41 +13,24 @@ serves all. Shape letters as in `spec`; N stacked observation, E what the trunk 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from pvp_ml.match import BoolArray, FloatArray, IntArray
-from pvp_ml.model.actor import inverse_deviation
-from pvp_ml.model.kernels import gather_normal
-from pvp_ml.model.network_config import input_width
+from pvp_ml.match import FloatArray
 from pvp_ml.model.sampling.heads import NO_TABLE
-from pvp_ml.rl.kernels.heads import heads_backward, heads_forward
+from pvp_ml.rl.kernels.heads import heads_backward, heads_forward, table_backward
 from pvp_ml.rl.kernels.mlp import add_rows, policy_rows, value_rows, win_rows
 from pvp_ml.rl.loss import SUMS, LossWeights
-from pvp_ml.rl.policy.blocks import BlockEncoder
 from pvp_ml.rl.policy.layers import Layers
-from pvp_ml.rl.policy.policy import Policy
+from pvp_ml.rl.policy.plain_anchor import PlainAnchor
+from pvp_ml.rl.policy.plain_input import CHUNK, Ints, PlainInput, PlainRows
+from pvp_ml.rl.policy.policy import Anchor, Policy
 
-CHUNK = 512
-"""Rows per matrix product."""
-
-Ints = npt.NDArray[np.int64]
 Sums = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class PlainRows:
-    """The rows of a rollout as they were acted, R of them, and what each is to teach. Minibatches pick rows of it."""
-
-    obs: FloatArray  # [R,D]
-    past: FloatArray  # [R,N-D] earlier frames
-    privileged: FloatArray  # [R,P]
-    mask: BoolArray  # [R,A] legal choices, given the picks before them
-    actions: IntArray  # [R,H]
-    value: FloatArray  # [R]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +68,8 @@ def is_plain_policy(policy: Policy) -> bool:
 class PlainGradient:
     """The gradient of one policy's loss, added to a flat vector."""
 
-    def __init__(self, policy: Policy, gradient: torch.Tensor) -> None:
-        """`gradient` [size] is laid out as the policy's weights."""
+    def __init__(self, policy: Policy, gradient: torch.Tensor, anchors: Mapping[str, Anchor]) -> None:
+        """`gradient` [size] is laid out as the policy's weights; anchors have the names of `LossWeights`."""
         network, interface = policy.network, policy.interface
         assert is_plain_policy(policy), "this network is torch's"
         self._policy = policy
@@ -102,18 +85,16 @@ class PlainGradient:
             self._logits + self._is_shared
         )  # outputs that the trunk learns from; a win head does not train it
         outputs = self._taught + network.win_head
-        width = self._actor_width = input_width(network, interface)
+        self._input = PlainInput(*tensors, network, interface, with_privileged=network.privileged)
         self._head = np.zeros((outputs, network.trunk[-1]), np.float32)
         self._head_bias = np.zeros(outputs, np.float32)
         self._by_head = np.zeros_like(self._head)
         self._by_head_bias = np.zeros_like(self._head_bias)
-        self._input = np.zeros((CHUNK, width + (interface.privileged_size if network.privileged else 0)), np.float32)
-        self._blocks = BlockEncoder(*tensors, network, interface, CHUNK) if network.encoder else None
-        stacked = len(network.frames) * interface.obs_size
-        self._normal = self._input if self._blocks is None else np.zeros((CHUNK, stacked), np.float32)
-        self._by_input = None if self._blocks is None else np.zeros((CHUNK, width), np.float32)
-        has_both = self._blocks is not None and not self._is_shared
-        self._by_critic_input = np.zeros_like(self._input) if has_both else None
+        has_blocks = self._input.blocks is not None
+        self._by_input = np.zeros((CHUNK, self._input.width), np.float32) if has_blocks else None
+        has_both = has_blocks and not self._is_shared
+        self._by_critic_input = np.zeros_like(self._input.rows) if has_both else None
+        self._anchors = {name: PlainAnchor(policy, anchor) for name, anchor in anchors.items()}
         self._output, self._by_output = (np.zeros((CHUNK, outputs), np.float32) for _ in range(2))
         self._probability = np.zeros_like(self._output)
         self._by_features = np.zeros((CHUNK, network.trunk[-1]), np.float32)
@@ -144,12 +125,10 @@ class PlainGradient:
             start += len(bias)
         self._by_head[:] = self._by_head_bias[:] = 0.0
         self._by_entropy[:] = np.negative(weights.entropy)
-        statistics, network = self._policy.normalizer, self._policy.network
-        self._scaling = {
-            name: _scaling(statistics, name, times, network.clip)
-            for name, times in (("obs", len(network.frames)), ("privileged", 1))
-            if f"{name}/mean" in statistics
-        }
+        self._input.begin(self._policy.normalizer)
+        self._pulls = {name: weight for name in self._anchors if (weight := getattr(weights, name)) != 0.0}
+        for name in self._pulls:
+            self._anchors[name].begin()
 
     def _end(self) -> None:
         start = 0
@@ -161,8 +140,8 @@ class PlainGradient:
 
     def _add_chunk(self, rows: PlainRows, batch: PlainBatch, weights: LossWeights, win: FloatArray | None) -> Sums:
         count = len(batch.index)
-        x = self._read(rows, batch.index)
-        features = self._actor.forward(x[:, : self._actor_width])
+        x, width = self._input.read(rows, batch.index), self._input.width
+        features = self._actor.forward(x[:, :width])
         output, by_output = self._output[:count], self._by_output[:count]
         np.dot(features, self._head.T, out=output)
         output += self._head_bias
@@ -186,34 +165,21 @@ class PlainGradient:
         by_features = self._by_features[:count]
         np.dot(by_output[:, : self._taught], self._head[: self._taught], out=by_features)
         by_input = None if self._by_input is None else self._by_input[:count]
-        self._actor.backward(x[:, : self._actor_width], by_features, by_input)
-        if self._blocks is not None and by_input is not None:
+        self._actor.backward(x[:, :width], by_features, by_input)
+        if self._input.blocks is not None and by_input is not None:
             if self._by_critic_input is not None:
-                by_input += self._by_critic_input[:count, : self._actor_width]
-            self._blocks.backward(by_input)
+                by_input += self._by_critic_input[:count, :width]
+            self._input.blocks.backward(by_input)
         return sums
-
-    def _read(self, rows: PlainRows, index: Ints) -> FloatArray:
-        """[B,E+P] normalised and encoded: the actor reads the first E columns, a privileged critic all of them."""
-        x, seen = self._normal[: len(index)], self._input[: len(index)]
-        mean, scale, limit = self._scaling["obs"]
-        now = rows.obs.shape[1]
-        gather_normal(rows.obs, index, mean[:now], scale[:now], limit[:now], x, 0)
-        if rows.past.shape[1]:
-            gather_normal(rows.past, index, mean[now:], scale[now:], limit[now:], x, now)
-        if self._blocks is not None:
-            self._blocks.forward(x, seen)
-        if "privileged" in self._scaling:
-            gather_normal(rows.privileged, index, *self._scaling["privileged"], seen, self._actor_width)
-        return seen
 
     def _judge_actions(
         self, rows: PlainRows, batch: PlainBatch, weights: LossWeights, output: FloatArray, by_output: FloatArray
     ) -> Sums:
-        """Policy loss and entropy bonus: fills the logits' columns of by_output; returns the sums known so far."""
+        """Policy loss, entropy bonus and anchors: fills the logits' columns of by_output; returns the sums so far."""
         count = len(batch.index)
-        legal, actions = (np.take(x, batch.index, axis=0, out=y[:count], mode="clip") for x, y in (
-            (rows.mask, self._legal), (rows.actions, self._actions)))  # fmt: skip
+        legal, actions = self._legal[:count], self._actions[:count]
+        np.take(rows.mask, batch.index, axis=0, out=legal, mode="clip")
+        np.take(rows.actions, batch.index, axis=0, out=actions, mode="clip")
         probability, entropy = self._probability[:count], self._entropy[:count]
         log_prob, by_log_prob = self._log_prob[:count], self._by_log_prob[:count]
         table, by_table = self._weights.get("table", NO_TABLE), self._slopes.get("table", NO_TABLE)
@@ -221,10 +187,16 @@ class PlainGradient:
         found = np.zeros(3)
         policy_rows(log_prob, batch.log_prob, batch.advantage, weights.clip, weights.policy, by_log_prob, found)
         by_entropy = self._by_entropy[:count]
-        heads_backward(self._offset, probability, entropy, legal, actions, by_log_prob, by_entropy, by_output, by_table)
+        heads_backward(self._offset, probability, entropy, legal, actions, by_log_prob, by_entropy, by_output)
+        apart = {
+            name: self._anchors[name].pull(rows, batch.index, legal, actions, probability, weight, by_output)
+            for name, weight in self._pulls.items()
+        }
+        table_backward(self._offset, actions, by_output, by_table)
         entropies = entropy.sum(axis=0, dtype=np.float64)
         policy, kl, clipped = found
-        return np.array([count, policy, 0.0, kl, clipped, entropies.sum(), 0.0, 0.0, *entropies])
+        known = [count, policy, 0.0, kl, clipped, entropies.sum(), apart.get("teacher", 0.0), apart.get("magnet", 0.0)]
+        return np.array([*known, *entropies])
 
     def _judge_results(
         self, batch: PlainBatch, weights: LossWeights, output: FloatArray, by_output: FloatArray, win: FloatArray
@@ -245,12 +217,3 @@ class PlainGradient:
         self._slopes["value/bias"] += by_value.sum()
         by_input = None if self._by_critic_input is None else self._by_critic_input[: len(x)]
         self._critic.backward(x, by_value[:, None] * self._weights["value/weight"], by_input)
-
-
-def _scaling(
-    statistics: dict[str, npt.NDArray[np.float64]], name: str, times: int, clip: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean, scale and limit of every column, over `times` frames."""
-    mean = np.tile(statistics[f"{name}/mean"], times).astype(np.float32)
-    scale = np.tile(inverse_deviation(statistics[f"{name}/var"]), times).astype(np.float32)
-    return mean, scale, np.full(len(mean), clip, np.float32)
