@@ -31,7 +31,7 @@ nightly: install-dev
 	@$(BIN)/python -m pytest -q -m nightly
 
 nightly-margins: install-dev
-	@$(BIN)/python benchmarks/learning_margins.py --seeds 10 --all
+	@$(BIN)/python benchmarks/learning_margins.py --seeds 10 --all --processes 2
 
 # The reliability promises R1 to R20, each with its figures; about two hours. Some of it: make nightly-reliability ROWS="R1 R18"
 nightly-reliability: install-dev

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import numpy as np
@@ -76,20 +77,27 @@ def main() -> int:
     parser.add_argument("--roundings", type=int, default=len(ROUNDINGS), help="how many of the three")
     parser.add_argument("--nightly", action="store_true", help="the slow tests instead of the fast ones")
     parser.add_argument("--all", action="store_true", help="fast and slow ones")
+    parser.add_argument("--processes", type=int, default=1, help="how many at a time")
     parser.add_argument("--select", default="", help="as pytest's -k")
     parser.add_argument("--keep", default="", help="keep the measurements in this file; rerun to resume")
     args = parser.parse_args()
     marks = "learning" if args.all else "learning and nightly" if args.nightly else "learning and not nightly"
     begun, broken = time.monotonic(), 0
-    with tempfile.TemporaryDirectory() as folder:
+    seeds = range(args.first, args.first + args.seeds)
+    jobs = [
+        (seeds[at : at + BLOCK], rounding)
+        for at in range(0, len(seeds), BLOCK)
+        for rounding in ROUNDINGS[: args.roundings]
+    ]
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(args.processes) as pool:
         out = Path(args.keep or Path(folder) / "margins.jsonl").resolve()
-        for at in range(args.first, args.first + args.seeds, BLOCK):
-            seeds = range(at, min(at + BLOCK, args.first + args.seeds))
-            for rounding in ROUNDINGS[: args.roundings]:
-                broken += not run(seeds, rounding, marks, args.select, out)
-                named = " ".join(f"{key}={value}" for key, value in rounding.items())
-                took = f"{time.monotonic() - begun:.0f} s"
-                print(f"seeds {seeds[0]} to {seeds[-1]}, {named}: {took}", file=sys.stderr, flush=True)
+        runs = {pool.submit(run, *job, marks, args.select, out): job for job in jobs}
+        for done in as_completed(runs):
+            block, rounding = runs[done]
+            broken += not done.result()
+            named = " ".join(f"{key}={value}" for key, value in rounding.items())
+            took = f"{time.monotonic() - begun:.0f} s"
+            print(f"seeds {block[0]} to {block[-1]}, {named}: {took}", file=sys.stderr, flush=True)
         rows = [json.loads(line) for line in out.read_text().splitlines()] if out.is_file() else []
     lines, near = table(rows)
     print(lines)
