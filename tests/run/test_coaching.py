@@ -7,8 +7,12 @@ import pytest
 import torch
 
 from pvp_ml.errors import UserError
-from pvp_ml.run.coaching import CoachConfig, Notebook, coach, shown_in
+from pvp_ml.players import actor_of
+from pvp_ml.rl.bc import NEVER_VARIED
+from pvp_ml.run.coached_start import pupil_and_coach
+from pvp_ml.run.coaching import CoachConfig, ModelCoach, Notebook, coach, shown_in
 from pvp_ml.run.config.schema import load_config
+from pvp_ml.run.teachers import find_model
 
 pytest.importorskip("RocketSim")
 
@@ -41,11 +45,59 @@ def test_the_pupil_comes_to_do_what_the_coach_would_do(tmp_path):
     assert torch.equal(policy.flat[policy.critic_start :], critic)
 
 
-def test_a_coach_must_be_a_bot_of_the_game(tmp_path):
+def test_a_coach_must_be_a_bot_of_the_game_or_a_model(tmp_path):
     policy, game = pupil(tmp_path)
     with pytest.raises(UserError, match="has no bot 'nobody'"):
         coach(game, policy, CoachConfig(bot="nobody"), 1)
     game.close()
+    with pytest.raises(UserError, match="cannot both coach"):
+        load_config("rocket_league/ball-touching", ["--coach.bot", "idle", "--coach.model", "RocketRookie"], tmp_path)
+    config = load_config("rocket_league/ball-touching", ["--coach.model", "nobody"], tmp_path)
+    with pytest.raises(UserError, match="coach.model: there is no model 'nobody'"):
+        pupil_and_coach(config, 1)
+
+
+TEAM = ["--env.meshes", "generated", "--env.mode", "2v2", "--env.timeout-s", "20", "--coach.model", "RocketStriker"]
+
+
+def test_a_model_from_1v1_advises_as_if_it_were_alone(tmp_path):
+    """What it advises in 2v2 does not change with its teammate or the farther opponent, but with the nearer one."""
+    spec = load_config("rocket_league/learner", TEAM, tmp_path).env.spec
+    adviser, rng = ModelCoach(actor_of(find_model("RocketStriker", spec))), np.random.default_rng(0)
+    obs = rng.normal(size=(200, spec.obs_size)).astype(np.float32)
+    mask, keys = np.ones((200, spec.mask_size), np.bool_), rng.integers(0, 2**63, 200).astype(np.uint64)
+    at, where = 0, {}
+    for block in spec.blocks:
+        where[block.name.split(".")[-1]] = at, len(block.features)
+        at += block.count * len(block.features)
+    ally, (opponent, width) = where["ally"][0], where["opponent"]
+
+    def changed(columns):
+        other = obs.copy()
+        other[:, columns] = rng.normal(size=other[:, columns].shape)
+        return (asked(other) != asked(obs)).any(axis=1).mean()
+
+    def asked(rows):
+        return adviser.advice(np.arange(200), np.zeros(200, np.int64), rows, mask, keys)
+
+    assert changed(slice(ally, ally + 2 * width)) == 0.0
+    assert changed(slice(opponent + width, opponent + 3 * width)) == 0.0
+    assert changed(slice(opponent, opponent + width)) > 0.05
+
+
+def test_a_copy_of_the_coach_keeps_its_play_beside_a_teammate(tmp_path):
+    """From 1v1 to 2v2: after a few rounds it does in most states what it would do alone."""
+    config = load_config("rocket_league/learner", TEAM, tmp_path)
+    policy, model = pupil_and_coach(config, 1)
+    old = {key: array.copy() for key, array in policy.normalizer.items()}
+    game, heard = config.env.type.build(config.env.settings, 8), []
+    options = CoachConfig(model="RocketStriker", opponents=("chaser",), rounds=8, rows=1024, shown=0.0, greedy=0.0)
+    coach(game, policy, options, 1, heard.append, model)
+    game.close()
+    assert heard[-1].agreement > 0.7 and heard[-1].loss < 0.75 * heard[0].loss  # 0.83 and 0.5 over three seeds
+    varied = old["obs/var"] >= NEVER_VARIED
+    assert np.array_equal(policy.normalizer["obs/var"][varied], old["obs/var"][varied])
+    assert (policy.normalizer["obs/var"][~varied] > NEVER_VARIED).mean() > 0.5  # it has seen its teammate now
 
 
 def test_a_notebook_keeps_the_newest():

@@ -9,7 +9,8 @@ from pvp_ml.cli import run
 from pvp_ml.errors import UserError
 from pvp_ml.model.bundle import read_bundle
 from pvp_ml.run.config.schema import load_config
-from pvp_ml.run.expert import ExpertRound, iterate, load_policy, measure, taught
+from pvp_ml.run.expert import ExpertRound, iterate, measure, taught
+from pvp_ml.run.teachers import load_policy
 
 GAME = ("--env.name", "rock_paper_scissors", "--network.trunk", "[8]")
 

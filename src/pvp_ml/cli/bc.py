@@ -248,16 +248,17 @@ def iterate(*flags: Flags, model: str, teacher: str, folder: Path, preset: str =
 
 
 @app.command
-def coach(*flags: Flags, bot: str, out: Path, preset: str = "", rounds: int = 200, rows: int = 8192,
-          against: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None) -> None:  # fmt: skip
-    """Train a new policy on what a bot would have done in the states that the policy itself reaches.
+def coach(*flags: Flags, out: Path, bot: str = "", model: str = "", preset: str = "", rounds: int = 200,
+          rows: int = 8192, against: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None) -> None:  # fmt: skip
+    """Train a policy on what a bot or a model would have done in the states that the policy itself reaches.
 
     Ctrl-C stops it and keeps the result. Continue with `pvp-ml train --bc-model MODEL`. A run whose preset has a
     `coach` section does all of this itself; the section's other options are flags here too (--coach.passes 2).
 
     Args:
-        bot: the coach, a bot of the game
         out: the model file to write, updated every ten rounds
+        bot: the coach, a bot of the game
+        model: or a model; the policy starts as a copy, if its network is the same
         preset: sets game and network; or use --env.name and --network.… flags
         rounds: rounds of playing and learning
         rows: decisions played in a round
@@ -265,17 +266,19 @@ def coach(*flags: Flags, bot: str, out: Path, preset: str = "", rounds: int = 20
     """
     import torch
 
-    from pvp_ml.rl.policy.policy import Policy
+    from pvp_ml.run.coached_start import pupil_and_coach
     from pvp_ml.run.coaching import Round
     from pvp_ml.run.coaching import coach as teach
     from pvp_ml.run.teachers import clone_bundle
 
-    config = load_config(preset, list(flags), Path.cwd())
+    if not bot and not model:
+        raise UserError("nobody coaches", "--bot NAME (a bot of the game) or --model FILE")
+    met = json.dumps(against or [bot] * bool(bot))
+    given = ["--coach.bot", bot, "--coach.model", model, "--coach.opponents", met]
+    given += ["--coach.rounds", str(rounds), "--coach.rows", str(rows)]
+    config = load_config(preset, [*flags, *given], Path.cwd())
     spec, seed = config.env.spec, config.run.seed
-    policy = Policy(config.network, spec.interface)
-    policy.initialise(torch.Generator().manual_seed(seed))
-    given = {"bot": bot, "opponents": tuple(against or [bot]), "rounds": rounds, "rows": rows}
-    options = config.coach.model_copy(update=given)
+    policy, adviser = pupil_and_coach(config, seed)
     console = Console()
 
     def tell(done: Round) -> None:
@@ -286,7 +289,7 @@ def coach(*flags: Flags, bot: str, out: Path, preset: str = "", rounds: int = 20
 
     game = config.env.type.build(config.env.settings, min(config.env.matches, 64))
     try:
-        teach(game, policy, options, seed, tell)
+        teach(game, policy, config.coach, seed, tell, adviser)
     except KeyboardInterrupt:
         console.print("stopped early", highlight=False)
     finally:

@@ -25,6 +25,9 @@ from pvp_ml.rl.policy.sequences import Cuts, Sequences, cut_chains, gather
 
 Ints = npt.NDArray[np.int64]
 
+NEVER_VARIED = 1e-16
+"""A variance below this: the feature was the same number in every row."""
+
 
 class CloneConfig(BaseModel):
     """Options of cloning."""
@@ -140,6 +143,13 @@ def take_statistics(policy: Policy, obs: FloatArray, actions: IntArray) -> None:
     if "pick/mean" in policy.normalizer:
         picks = policy.layout.one_hot(torch.from_numpy(actions).long())
         update(policy.normalizer, "pick", moments(picks.numpy()))
+
+
+def take_new_statistics(policy: Policy, obs: FloatArray) -> None:
+    """Give features that never varied before the statistics of obs [B,D]; the others keep theirs."""
+    mean, var = policy.normalizer["obs/mean"], policy.normalizer["obs/var"]
+    is_new, seen = var < NEVER_VARIED, moments(obs)
+    mean[is_new], var[is_new] = seen.mean[is_new], seen.squares[is_new] / seen.count
 
 
 def _fit(policy: Policy, data: _Rows, rows: Ints, config: CloneConfig, rng: np.random.Generator) -> float:

@@ -1,4 +1,4 @@
-"""Learning from a coach: the pupil plays, a bot of the game says what it would have done, and the pupil learns that.
+"""Learning from a coach: the pupil plays, a bot of the game or a model says what it would have done in its place.
 
 A clone of recorded matches has never seen what its own mistakes lead to. Here the pupil's own states are labelled while
 it plays, so what it learns is about where it really gets to (Ross et al. 2011, DAgger). One process; feed-forward
@@ -10,17 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
 
-from pvp_ml.chance import uniform
+from pvp_ml.chance import mix, uniform
 from pvp_ml.errors import UserError
 from pvp_ml.games.play import Table
 from pvp_ml.match import AsyncVecGame, BoolArray, Bot, External, FloatArray, IntArray, MatchPlan, Occupant, VecGame
+from pvp_ml.model.actor import Actor
+from pvp_ml.model.frame_memory import is_forgetful
 from pvp_ml.model.sampling.heads import legal_given
 from pvp_ml.players import KeyArray, SerialArray
-from pvp_ml.rl.bc import take_statistics
+from pvp_ml.rl.bc import NEVER_VARIED, take_new_statistics, take_statistics
 from pvp_ml.rl.policy.policy import Policy
 from pvp_ml.run.config.coach import CoachConfig as CoachConfig
 from pvp_ml.selfplay.plans import stream_seed
@@ -59,11 +62,61 @@ class Notebook:
         return min(self.count, len(self.obs))
 
 
+class Coach(Protocol):
+    """Says what it would do in the pupil's place."""
+
+    def advice(
+        self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray, keys: KeyArray
+    ) -> IntArray:
+        """Actions [B,H]; −1 in rows without advice."""
+
+
+class BotCoach:
+    """A bot of the game, which knows its state."""
+
+    def __init__(self, game: VecGame | AsyncVecGame, bot: str) -> None:
+        if not isinstance(game, AdvisingGame):
+            raise UserError(
+                f"the bots of '{game.spec.name}' cannot advise", "choose a game whose bots say what they would do"
+            )
+        game.advise(bot)
+        self._game = game
+
+    def advice(
+        self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray, keys: KeyArray
+    ) -> IntArray:
+        """As the game tells."""
+        return self._game.advice(serials, seats)
+
+
+class ModelCoach:
+    """A trained model. It draws its advice, so that the pupil learns how it mixes its choices.
+
+    Features that never varied while it was trained are blank to it: a model from 1v1 advises in 2v2 as if it were alone.
+    """
+
+    def __init__(self, actor: Actor) -> None:
+        if not is_forgetful(actor.network) or actor.network.privileged:
+            raise UserError("a coach is a model without memory, stacked frames and hidden facts", "name another model")
+        self._actor = actor
+        self._is_blank = actor.statistics["obs/var"] < NEVER_VARIED
+        self._blank = actor.statistics["obs/mean"][self._is_blank].astype(np.float32)
+
+    def advice(
+        self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray, keys: KeyArray
+    ) -> IntArray:
+        """Drawn from its policy."""
+        seen, out = obs.copy(), self._actor.heads.decision(len(obs))
+        seen[:, self._is_blank] = self._blank
+        self._actor.act(seen, mask.copy(), mix(keys), np.zeros(len(obs), np.bool_), out)
+        return out.actions
+
+
 class Pupil:
     """Plays the policy as it is now, or what the coach says in the matches that it is shown; notes every advice."""
 
-    def __init__(self, policy: Policy, game: AdvisingGame, notebook: Notebook, greedy: float) -> None:
-        self.actor, self._game, self._notebook, self._greedy = policy.actor(), game, notebook, greedy
+    def __init__(self, policy: Policy, adviser: Coach, notebook: Notebook, greedy: float) -> None:
+        self.actor, self._coach, self._notebook, self._greedy = policy.actor(), adviser, notebook, greedy
         self.shown = 1.0
         self.same = self.asked = 0
 
@@ -77,7 +130,7 @@ class Pupil:
         self, serials: SerialArray, seats: IntArray, obs: FloatArray, mask: BoolArray, keys: KeyArray
     ) -> IntArray:
         """Sampled or likeliest choices; the coach's in a share of the matches."""
-        advice = self._game.advice(serials, seats)
+        advice = self._coach.advice(serials, seats, obs, mask, keys)
         given = (advice >= 0).all(1)
         self._notebook.write(obs[given], mask[given], advice[given])
         out = self.actor.heads.decision(len(obs))
@@ -89,23 +142,24 @@ class Pupil:
 
 
 def coach(game: VecGame | AsyncVecGame, policy: Policy, config: CoachConfig, seed: int,
-          tell: Callable[[Round], None] = lambda done: None) -> None:  # fmt: skip
-    """Teach the policy in place; `tell` is called after every round and may raise KeyboardInterrupt to stop."""
+          tell: Callable[[Round], None] = lambda done: None, model: Actor | None = None) -> None:  # fmt: skip
+    """Teach the policy in place; `tell` is called after every round and may raise KeyboardInterrupt to stop.
+
+    The model coaches if there is one, else the bot. A policy that has learned before keeps its observation statistics.
+    """
     spec = game.spec
-    if not isinstance(game, AdvisingGame):
-        raise UserError(f"the bots of '{spec.name}' cannot advise", "choose a game whose bots say what they would do")
-    for name in (config.bot, *config.opponents):
+    for name in (*filter(None, [config.bot]), *config.opponents):
         if name not in spec.bots:
             raise UserError(f"'{spec.name}' has no bot '{name}'", f"bots: {', '.join(spec.bots) or 'none'}")
     if policy.network.memory or len(policy.network.frames) > 1 or policy.network.privileged:
         raise UserError("coaching is for networks without memory and stacked frames", "see network.memory and frames")
-    game.advise(config.bot)
+    adviser = BotCoach(game, config.bot) if model is None else ModelCoach(model)
     notebook = Notebook(config.memory, spec.obs_size, spec.mask_size, len(spec.heads))
-    pupil = Pupil(policy, game, notebook, config.greedy)
+    pupil = Pupil(policy, adviser, notebook, config.greedy)
     table, plans = Table(game, {PUPIL: pupil}), _Plans(game, config, seed)
     table.queue(plans.more(2 * game.matches))
     table.start()
-    lesson = _Lesson(policy, config, seed)
+    lesson, is_new = _Lesson(policy, config, seed), policy.normalizer["obs/count"][0] < 1.0
     for number in range(config.rounds):
         pupil.same = pupil.asked = 0
         pupil.shown = shown_in(number / config.rounds, config.shown)
@@ -115,7 +169,10 @@ def coach(game: VecGame | AsyncVecGame, policy: Policy, config: CoachConfig, see
             table.queue(plans.more(len(table.plans_over)))
         if number == 0:  # the first round's states say what is large and what is small
             seen = len(notebook)
-            take_statistics(policy, notebook.obs[:seen], notebook.actions[:seen])
+            if is_new:
+                take_statistics(policy, notebook.obs[:seen], notebook.actions[:seen])
+            else:
+                take_new_statistics(policy, notebook.obs[:seen])
             pupil.actor.refresh()
         loss = lesson.learn(notebook, number / config.rounds)
         tell(Round(number, notebook.count, loss, pupil.same / pupil.asked))

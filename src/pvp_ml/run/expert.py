@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from pvp_ml.errors import UserError
-from pvp_ml.model.bundle import read_bundle, require_fit
 from pvp_ml.model.recording import Recording, join, read_recording, write_recording
 from pvp_ml.players import Player
 from pvp_ml.rl.bc import CloneConfig, clone
-from pvp_ml.rl.policy.policy import Policy
 from pvp_ml.run.config.schema import Config
-from pvp_ml.run.teachers import clone_bundle
+from pvp_ml.run.teachers import clone_bundle, load_policy
 from pvp_ml.selfplay.evaluate import Contestant, find_contestant
 from pvp_ml.selfplay.record import record
 from pvp_ml.spec import GameSpec
@@ -125,24 +123,6 @@ def distil(config: Config, asked: ExpertRound, tell: Tell) -> Path:
         f"loss {report.held_out_loss:.3f} nats"
     )
     return student
-
-
-def load_policy(config: Config, model: str) -> Policy:
-    """A model file as something that can learn; it must have the configured network."""
-    from pvp_ml import data_files
-
-    path = data_files.find("models", model, (".zip",), Path.cwd())
-    if path is None:
-        raise UserError(f"there is no model '{model}'", "`pvp-ml model list` shows all models")
-    bundle = read_bundle(path)
-    require_fit(bundle, config.env.spec)
-    if bundle.network != config.network:
-        raise UserError(f"the network of '{model}' differs from the preset's", "see `pvp-ml model inspect`")
-    policy = Policy(config.network, config.env.spec.interface)
-    for target, source in ((policy.tensors(), bundle.tensors), (policy.normalizer, bundle.normalizer)):
-        for key, array in target.items():
-            array[:] = source[key]
-    return policy
 
 
 def measure(config: Config, asked: ExpertRound, model: str) -> Measured:
