@@ -249,7 +249,8 @@ def iterate(*flags: Flags, model: str, teacher: str, folder: Path, preset: str =
 
 @app.command
 def coach(*flags: Flags, out: Path, bot: str = "", model: str = "", preset: str = "", rounds: int = 200,
-          rows: int = 8192, against: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None) -> None:  # fmt: skip
+          rows: int = 8192,
+          against: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None) -> None:  # fmt: skip
     """Train a policy on what a bot or a model would have done in the states that the policy itself reaches.
 
     Ctrl-C stops it and keeps the result. Continue with `pvp-ml train --bc-model MODEL`. A run whose preset has a
@@ -264,8 +265,6 @@ def coach(*flags: Flags, out: Path, bot: str = "", model: str = "", preset: str 
         rows: decisions played in a round
         against: bots to play in turn, besides itself; default: the coach
     """
-    import torch
-
     from pvp_ml.run.coached_start import pupil_and_coach
     from pvp_ml.run.coaching import Round
     from pvp_ml.run.coaching import coach as teach

@@ -92,7 +92,7 @@ class BotCoach:
 class ModelCoach:
     """A trained model. It draws its advice, so that the pupil learns how it mixes its choices.
 
-    Features that never varied while it was trained are blank to it: a model from 1v1 advises in 2v2 as if it were alone.
+    Features that never varied while it was trained are blank to it: one from 1v1 advises in 2v2 as if it were alone.
     """
 
     def __init__(self, actor: Actor) -> None:
