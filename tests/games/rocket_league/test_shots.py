@@ -10,7 +10,9 @@ import pytest
 from pvp_ml.cli import run
 from pvp_ml.errors import UserError
 from pvp_ml.games.rocket_league.config import RocketLeagueConfig
+from pvp_ml.games.rocket_league.game import RocketLeagueGame
 from pvp_ml.games.rocket_league.shots import attempt, sample, shots_config
+from pvp_ml.match import IDLE, Bot, MatchPlan, StepBuffers
 
 GOES_IN = {"ball": {"position": [0, 4300, 300], "velocity": [0, 3000, 0]}}
 SLOWLY = {"ball": {"position": [0, 3000, 93.15], "velocity": [0, 1800, 0]}}
@@ -37,6 +39,20 @@ def test_every_shot_is_judged_by_its_kind_and_within_its_time(rocketsim, packs):
     assert [shot.pack for shot in done.shots] == ["a"] * 4 + ["b"] * 3
     # in · untouched · rolls in within three seconds · too late in half a second | theirs · nothing · conceded
     assert done.success.tolist() == [True, False, True, False, True, True, False]
+
+
+def test_the_other_car_waits_where_the_shot_does_not_go(rocketsim, packs):
+    """Striker's shots fly to +y, goalie's to −y; the ball of shot 1 of each kind is at x = 2000."""
+    config, shots = shots_config(RocketLeagueConfig(meshes="generated", packs=(packs,)))
+    game = RocketLeagueGame(config, len(shots))
+    game.queue([MatchPlan(i, i, (Bot("idle"), Bot("idle")), "training_pack") for i in range(len(shots))])
+    out = StepBuffers.allocate(game.spec, len(shots))
+    game.start(out)
+    for _ in range(15):
+        game.step(np.full((len(shots), 2, 1), IDLE, np.int32), out)
+    places = [[round(x, -2) for x in game.view(i)["cars"][1]["position"][:2]] for i in (0, 1, 4, 5)]
+    game.close()
+    assert places == [[3000, -3900], [-3000, -3900], [3000, 3900], [-3000, 3900]]
 
 
 def test_a_sample_is_spread_evenly():

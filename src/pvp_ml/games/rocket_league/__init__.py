@@ -155,7 +155,7 @@ GAME = GameType(
         scene=_scene,
         rival="RocketStriker",
         page=PageView(Path(__file__).parent / "show/page", styles=("rocket.css",), poster="poster.svg"),
-        page_hides=("pack_order",),
+        page_hides=("pack_order", "pack_others"),
         step_ms=STEP_MS,
         page_settings=(("end_on_goal", False), ("no_touch_s", 0.0)),
     ),

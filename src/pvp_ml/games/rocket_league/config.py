@@ -48,6 +48,10 @@ class RocketLeagueConfig(GameConfig):
     pack_order: Literal["random", "by_seed"] = Field(
         "random", description="how a match draws its shot: by chance, or the one its seed counts to"
     )
+    pack_others: Literal["kickoff", "aside"] = Field(
+        "kickoff",
+        description="cars that a shot does not name begin at kickoff places, or far from where it goes",
+    )
     end_on_goal: bool = Field(True, description="a goal ends the match; otherwise the next kickoff follows")
     no_touch_s: float = Field(15.0, ge=0, le=3600, description="cut the match this long after a touch; 0: never")
     timeout_s: float = Field(300.0, gt=0, le=3600, description="cut the match after this long")

@@ -39,7 +39,7 @@ def assemble(config: RocketLeagueConfig) -> Parts:
     observation = builder(config)
     chosen = rewards.choose(config.rewards, config.aerial_weight)
     setters = resets.choose(config.setters, shots, config.mechanics_weight, config.start_jitter)
-    setters = replace(setters, by_seed=config.pack_order == "by_seed")
+    setters = replace(setters, by_seed=config.pack_order == "by_seed", aside=config.pack_others == "aside")
     mesh_set = meshes.choose(config.meshes)
     spec = GameSpec(
         name=NAME,
@@ -88,4 +88,5 @@ def _parameters(
         ("no_touch_s", config.no_touch_s),
         ("meshes", mesh_set.origin),
         ("mesh_digest", mesh_set.digest),
+        *((("pack_others", config.pack_others),) if config.pack_others != "kickoff" else ()),  # runs before it had none
     )

@@ -6,8 +6,8 @@
                    "spin": [0, 0, 0], "boost": 50}]}]}
 
 Angles are pitch, yaw, roll. `noise` scales ±500/±500/±100 uu on the ball's position and ±500/±500/±200 uu/s on its
-velocity. Cars that a shot does not name stand at kickoff places. `kind` (striker or goalie) and `seconds` say when a
-shot counts as a success: blue scores within that time, or does not concede.
+velocity. Cars that a shot does not name stand at kickoff places, or out of its way (`pack_others`). `kind` (striker or
+goalie) and `seconds` say when a shot counts as a success: blue scores within that time, or does not concede.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.rocket_league.arena.field import (
@@ -40,6 +41,8 @@ POSITION_LIMIT = (SIDE_WALL_X, 6000.0, 2044.0)
 POSITION_NOISE = np.array([500.0, 500.0, 100.0])
 VELOCITY_NOISE = np.array([500.0, 500.0, 200.0])
 BALL_BOX = (np.array([-3900.0, -4900.0, 93.15]), np.array([3900.0, 4900.0, 1900.0]))  # noise stays inside
+
+SPARE_PLACE, SPARE_GAP = (3000.0, 4200.0), 300.0  # uu; the gap leaves a car's length between two
 
 Triple = tuple[float, float, float]
 ZERO: Triple = (0.0, 0.0, 0.0)
@@ -179,6 +182,13 @@ def _triple(value: Any, limits: tuple[float, ...], where: str) -> Triple:
         raise UserError(f"{where} must be three numbers")
     x, y, z = (_number(v, -limit, limit, where) for v, limit in zip(value, limits, strict=True))
     return x, y, z
+
+
+def aside(shot: Shot, cars: int) -> npt.NDArray[np.float64]:
+    """[S,2] x and y beside the goal that the shot does not aim at, across the field from the ball."""
+    x, y = SPARE_PLACE
+    x, y = (-x if shot.ball[0][0] > 0.0 else x), (-y if shot.kind == "striker" else y)
+    return np.array([[x, y - np.sign(y) * SPARE_GAP * seat] for seat in range(cars)])
 
 
 def shot_scene(shot: Shot, rng: np.random.Generator, sizes: tuple[int, int], spare: Scene) -> Scene:

@@ -24,7 +24,7 @@ from pvp_ml.games.rocket_league.arena.field import (
     KICKOFF_SPAWNS,
     SIDE_WALL_X,
 )
-from pvp_ml.games.rocket_league.packs import Shot, shot_scene
+from pvp_ml.games.rocket_league.packs import Shot, aside, shot_scene
 from pvp_ml.games.rocket_league.simulator import Scene
 
 Sizes = tuple[int, int]
@@ -249,6 +249,7 @@ class Setters:
     mechanics_weight: float = 0.0  # share of `default` that goes to the mechanics lane, its set-ups alike
     jitter: float = 0.0  # of kickoffs
     by_seed: bool = False  # shots in turn, as seeds count
+    aside: bool = False  # cars that a shot does not name stay out of its way
 
     def draw(self, scenario: str, rng: np.random.Generator) -> str:
         """The setter of a match of this scenario."""
@@ -261,9 +262,11 @@ class Setters:
     def scene(self, name: str, rng: np.random.Generator, sizes: Sizes, seed: int = 0) -> Scene:
         """The beginning of a match with this seed, by the name of its setter."""
         if name == PACK_SETTER:
-            spare = Scene(resting_ball(), kickoff_cars(rng, sizes), np.full(sum(sizes), KICKOFF_BOOST))
-            number = seed % len(self.shots) if self.by_seed else int(rng.integers(len(self.shots)))
-            return shot_scene(self.shots[number], rng, sizes, spare)
+            cars = kickoff_cars(rng, sizes)
+            shot = self.shots[seed % len(self.shots) if self.by_seed else int(rng.integers(len(self.shots)))]
+            if self.aside:
+                cars[:, 0, :2] = aside(shot, sum(sizes))
+            return shot_scene(shot, rng, sizes, Scene(resting_ball(), cars, np.full(sum(sizes), KICKOFF_BOOST)))
         scene = SETTERS[name](rng, sizes)
         return jittered(rng, scene, self.jitter) if name == "kickoff" and self.jitter else scene
 

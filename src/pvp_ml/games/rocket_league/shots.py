@@ -1,4 +1,7 @@
-"""Shots of training packs, played alone, one after another: whether the car scores, or keeps the ball out.
+"""Shots of training packs, one after another: whether the car scores, or keeps the ball out.
+
+Another car waits far from where the shot goes and does nothing: a model that has only ever met an opponent would not
+know a field without one (RocketStriker scored 2 % of a sample of striker's shots there, 20 % with one).
 
 A striker's shot is a success when blue scores within the shot's time, a goalie's when blue does not concede in it.
 """
@@ -33,12 +36,13 @@ class Attempts:
 
 
 def shots_config(config: RocketLeagueConfig) -> tuple[RocketLeagueConfig, tuple[Shot, ...]]:
-    """The same game, alone on the field with the shots of its packs, in turn; and the shots."""
+    """The same game, with the shots of its packs in turn and nobody in their way; and the shots."""
     shots, _ = read_packs(config.packs)
     if not shots:
         raise UserError("there are no shots to play", "run `pvp-ml game setup rocket_league --packs`")
     changes = {
-        "mode": "1v0",
+        "mode": "1v1",
+        "pack_others": "aside",
         "setters": {"training_pack": 1.0},
         "pack_order": "by_seed",
         "mechanics_weight": 0.0,
@@ -69,7 +73,8 @@ def attempt(
     game = RocketLeagueGame(config, min(ROWS, len(numbers)))
     try:
         seat = Bot(bot) if bot else External("0")
-        game.queue([MatchPlan(i, int(number), (seat,), "training_pack") for i, number in enumerate(numbers.tolist())])
+        lineup = seat, Bot("idle")
+        game.queue([MatchPlan(i, int(number), lineup, "training_pack") for i, number in enumerate(numbers.tolist())])
         player = make(game.spec) if make is not None else None
         limits = np.array([steps(config, shots[number].seconds) for number in numbers.tolist()])
         success = _play(game, player, limits, progress)
@@ -92,7 +97,7 @@ def _play(
         player.begin(out.serial[out.serial != RESTING])
     done = 0
     while (out.serial != RESTING).any():
-        before, actions = out.serial.copy(), np.full((game.matches, 1, len(game.spec.heads)), IDLE, np.int32)
+        before, actions = out.serial.copy(), np.full((game.matches, 2, len(game.spec.heads)), IDLE, np.int32)
         rows = np.flatnonzero(out.acting[:, 0])
         if player is not None and len(rows):
             with np.errstate(over="ignore"):
