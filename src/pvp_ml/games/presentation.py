@@ -73,6 +73,7 @@ class Presentation:
     page_hides: settings that are about training or machines, so that a page does not offer them.
     roster: what people may bring to a match on the page.
     rival: name of the default opponent for people; '' = any that is available.
+    rival_in: `(config)` gives it for settings that need another one.
     """
 
     narrate: Callable[[Iterable[tuple[VecGame, StepBuffers]]], Iterator[str]] | None = None
@@ -91,3 +92,8 @@ class Presentation:
     page_hides: tuple[str, ...] = ()
     roster: Roster | None = None
     rival: str = ""
+    rival_in: Callable[[Any], str] | None = None
+
+    def default_rival(self, settings: Any) -> str:
+        """The default opponent under these settings of the game."""
+        return self.rival if self.rival_in is None else self.rival_in(settings)

@@ -42,9 +42,12 @@ class ListedPlayer:
 class PlayerList:
     """All of them; a page can only name what is listed here. `refresh` finds models that came meanwhile."""
 
-    def __init__(self, kind: GameType, working_directory: Path, against: str, greedy: bool = False) -> None:
+    def __init__(
+        self, kind: GameType, working_directory: Path, against: str, greedy: bool = False, rival: str | None = None
+    ) -> None:
+        """`rival` is whom people meet if `against` names nobody; None = the game's usual one."""
         self._spec = kind.spec(kind.config())
-        self._rival = kind.presentation.rival
+        self._rival = kind.presentation.rival if rival is None else rival
         self._ladder = kind.presentation.ladder
         self._is_greedy = greedy
         self._place = working_directory

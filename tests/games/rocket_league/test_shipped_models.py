@@ -1,4 +1,4 @@
-"""RocketRookie and RocketStriker: they fit the game as it is, say how strong they are, and score."""
+"""The shipped models fit the game as it is, say how strong they are, and score, with teammates too."""
 
 from pathlib import Path
 
@@ -28,8 +28,25 @@ def test_it_fits_and_its_card_has_the_figures(name):
     assert "Rating" in bundle.card
 
 
-def test_people_meet_the_strongest_one_by_default():
-    assert (MODELS / f"{find('rocket_league').presentation.rival}.zip").is_file()
+@pytest.mark.parametrize(
+    ("mode", "name"), [("1v1", "RocketStriker"), ("2v2", "RocketDuo"), ("3v3", "RocketTrio"), ("2v1", "RocketStriker")]
+)
+def test_people_meet_the_strongest_one_of_their_mode(mode, name):
+    rival = find("rocket_league").presentation.default_rival(CONFIG.model_copy(update={"mode": mode}))
+    assert rival == name and (MODELS / f"{rival}.zip").is_file()
+
+
+@pytest.mark.parametrize(("mode", "name"), [("2v2", "RocketDuo"), ("3v3", "RocketTrio")])
+def test_a_team_fits_and_beats_chasers(mode, name):
+    config = CONFIG.model_copy(update={"mode": mode, "timeout_s": 60.0})
+    bundle = read_bundle(MODELS / f"{name}.zip")
+    assert bundle.interface.digest == describe(config).interface_digest
+    assert all(f"{result.score:.1%}" in bundle.card for result in bundle.metadata.results)
+    game = find("rocket_league").build(config, 12)
+    team, chasers = Contestant.of_bundle(name, bundle), Contestant("chaser", bot="chaser")
+    report = evaluate(game, team, chasers, 12, 3, ("random_ground",))
+    game.close()
+    assert report.total.score >= 0.6  # 0.9 over 1,000 matches
 
 
 def test_the_striker_scores_against_a_car_that_does_not_move():

@@ -148,7 +148,8 @@ def _in_terminal(game: str, options: PlayOptions, settings: GameConfig) -> None:
     try:
         if not 0 <= seat < spec.seats:
             raise UserError(f"seat {seat} does not exist", f"'{game}' has seats 0 to {spec.seats - 1}")
-        rival = _rival(game, options) or found.presentation.rival or (spec.bots[0] if spec.bots else "random")
+        usual = found.presentation.default_rival(settings)
+        rival = _rival(game, options) or usual or (spec.bots[0] if spec.bots else "random")
         contestant = find_contestant(rival, spec, Path.cwd(), options.greedy)
         name = options.scenario or spec.scenarios[0].name
         spec.scenario(name)

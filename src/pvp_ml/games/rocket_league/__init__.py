@@ -122,6 +122,9 @@ FIGURES = (
 )
 """What players talk about; the metrics `figure/…` of a run."""
 
+RIVALS = {"2v2": "RocketDuo", "3v3": "RocketTrio"}
+"""Who knows what to do beside a teammate."""
+
 LADDER = (
     ("idle", 829.0),
     ("chaser", 885.0),
@@ -154,6 +157,7 @@ GAME = GameType(
         ladder=LADDER,
         scene=_scene,
         rival="RocketStriker",
+        rival_in=lambda config: RIVALS.get(config.mode, "RocketStriker"),
         page=PageView(Path(__file__).parent / "show/page", styles=("rocket.css",), poster="poster.svg"),
         page_hides=("pack_order", "pack_others"),
         step_ms=STEP_MS,
