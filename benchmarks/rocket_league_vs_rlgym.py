@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 COLLECT = "collection: game + 256x3 numpy policy"
 LEARN = "end to end: game + PPO in torch, shared trunk 256x3, one epoch"
 OWN = "end to end, each with its own learner: game + PPO, separate networks 256x3"
-TOO_LONG_S = 900
+TOO_LONG_S = 300
 ROWS, BATCH, ROLLOUTS = 16384, 4096, 12
 SAME = [
     "--env.observation", "default", "--env.actions", "rlgym", "--env.rewards", '["goal", "touch"]',
