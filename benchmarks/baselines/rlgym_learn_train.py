@@ -50,8 +50,8 @@ def cpu_s():
 def on_one_core():
     """A process group of its own on one core, in which nobody is interrupted by whom it wakes.
 
-    An environment of rlgym-learn 2.0.0 forgets the next order if that comes before it waits again, and then all stop;
-    as batch processes on one core they do not overtake each other.
+    Elsewhere rlgym-learn 2.0.0 soon stops for ever on busy cores: every environment waits for an order, and none is on
+    its way. Probably an order is lost that comes between an answer and the next wait.
     """
     if os.getpid() != os.getpgrp():
         os.setpgid(0, 0)
