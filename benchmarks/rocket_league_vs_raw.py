@@ -59,7 +59,7 @@ class Bare:
         parts = assemble(config)
         rs = simulator(parts.meshes)
         sizes = [len(team) for team in parts.spec.teams]
-        arena = rs.ArenaConfig(memory_weight_mode=rs.MemoryWeightMode.LIGHT)
+        arena = rs.ArenaConfig(memory_weight_mode=rs.MemoryWeightMode.HEAVY)
         self.arenas = [rs.Arena(rs.GameMode.SOCCAR, config=arena) for _ in range(matches)]
         teams = [team for team, size in zip((rs.Team.BLUE, rs.Team.ORANGE), sizes, strict=True) for _ in range(size)]
         self.cars = [[one.add_car(team) for team in teams] for one in self.arenas]

@@ -33,10 +33,10 @@ from rlgym.rocket_league.state_mutators import FixedTeamSizeMutator, KickoffMuta
 WARM_UP_STEPS = 20
 
 
-def environment(blue, orange):
+def environment(blue, orange, observation=DefaultObs):
     return RLGym(
         state_mutator=MutatorSequence(FixedTeamSizeMutator(blue, orange), KickoffMutator()),
-        obs_builder=DefaultObs(zero_padding=3),
+        obs_builder=observation(zero_padding=3),
         action_parser=RepeatAction(LookupTableAction(), repeats=8),
         reward_fn=CombinedReward((GoalReward(), 1.0), (TouchReward(), 1.0)),
         termination_cond=GoalCondition(),

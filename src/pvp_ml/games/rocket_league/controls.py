@@ -21,7 +21,8 @@ class Pedals:
     def __init__(self, arenas: Arenas, actions: ActionSet, sticky_steps: int) -> None:
         shape = (arenas.cars.shape[0], arenas.seats)
         self._arenas, self._actions, self._sticky_steps = arenas, actions, sticky_steps
-        self._built: dict[int, Any] = {}
+        self._built = np.full(len(actions.rows) * 8, None)  # by code; see `_build`
+        self._is_built = np.zeros(len(self._built), np.bool_)
         self._codes = np.arange(len(actions.rows)) * 8 + (actions.rows[:, FIRST_BUTTON:] > 0.5) @ _BITS
         self.row = np.full(shape, actions.neutral)  # the decision in force
         self.values = np.zeros((*shape, 8), np.float32)  # the controls of the last step
@@ -41,12 +42,10 @@ class Pedals:
             self._down = np.where(pressed, self._sticky_steps, np.maximum(self._down - 1, 0)).astype(np.int32)
             values[..., FIRST_BUTTON:] = self._down > 0
             codes = self.row * 8 + (self._down > 0) @ _BITS
-        wanted = codes[matches].tolist()
-        try:
-            inputs = [[self._built[code] for code in row] for row in wanted]
-        except KeyError:
-            self._build({code for row in wanted for code in row})
-            inputs = [[self._built[code] for code in row] for row in wanted]
+        wanted = codes[matches]
+        if not self._is_built[wanted].all():
+            self._build(wanted)
+        inputs: list[list[Any]] = self._built[wanted].tolist()
         if driven.any():
             values[driven] = driven_values[driven]
             place = {match: i for i, match in enumerate(matches)}
@@ -56,8 +55,9 @@ class Pedals:
         self.values = values
         return inputs
 
-    def _build(self, codes: set[int]) -> None:
-        for code in codes - set(self._built):
+    def _build(self, codes: npt.NDArray[np.int64]) -> None:
+        for code in codes[~self._is_built[codes]].tolist():
             row = self._actions.rows[code // 8].tolist()
             row[FIRST_BUTTON:] = [float(code & bit > 0) for bit in _BITS.tolist()]
             self._built[code] = self._arenas.controls(row)
+            self._is_built[code] = True
