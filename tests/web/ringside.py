@@ -55,7 +55,7 @@ class Ringside:
     """A site served from a thread of its own, with one game's arena ready; `runs` is a desk, None for no runs."""
 
     def __init__(self, game, working_directory, folder, token="", host="127.0.0.1", runs=None, **limits):
-        config = {k: limits.pop(k) for k in ("against", "seat", "seed") if k in limits}
+        config = {k: limits.pop(k) for k in ("against", "seat", "seed", "given") if k in limits}
         self._arena_config = ArenaConfig(game, folder=folder, **config)
         self._place, self._folder, self._runs = working_directory, folder, runs
         self.game = game

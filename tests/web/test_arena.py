@@ -40,6 +40,13 @@ def test_without_the_shipped_model_somebody_else_is_met_and_it_is_said(tmp_path,
     assert PlayerList(registry.find("connect4"), tmp_path, "").default == "bot:tactician"
 
 
+def test_matches_of_teams_seat_everybody_with_the_model_of_their_mode(tmp_path):
+    pytest.importorskip("RocketSim")
+    arena = arena_of("rocket_league", tmp_path, given={"mode": "2v2", "meshes": "generated"})
+    arena.warm_up()
+    assert arena.facts()["seats"] == ["you", *["model:RocketDuo"] * 3]
+
+
 def test_models_are_found_by_file_run_and_name_and_must_fit(tmp_path):
     (tmp_path / "experiments/first").mkdir(parents=True)
     (tmp_path / "models").mkdir()

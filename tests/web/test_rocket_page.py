@@ -59,6 +59,25 @@ def test_a_match_is_watched_and_scrubbed(page, stadium, picture):
     assert serious_findings(page) == []
 
 
+def test_the_dialog_of_a_match_of_teams_keeps_teammates_together(page, corner, tmp_path):
+    with Ringside("rocket_league", corner, tmp_path, given={"mode": "2v2"}) as ring:
+        page.goto(ring.address)
+        page.wait_for_selector("#lobby[open]")
+        labels = page.locator("#lobby fieldset").first.locator("span").all_inner_texts()
+        assert labels == ["Team 1, seat 1", "Team 1, seat 2", "Team 2, seat 1", "Team 2, seat 2"]
+
+        def seated(button):
+            page.click(f"text={button}")
+            return [page.input_value(f"#seat-{seat}") for seat in range(4)]
+
+        duo, bot = "model:RocketDuo", "bot:flipper"
+        assert seated("Model vs model") == [duo] * 4
+        assert seated("Model vs bot") == [duo, duo, bot, bot]
+        climb = seated("Climb the ladder")
+        assert climb[:2] == ["you", duo] and climb[2] == climb[3] and climb[2].startswith("bot:")
+        assert seated("Play against a model") == ["you", duo, duo, duo]
+
+
 def driven(page, stadium, seconds):
     """Drive, boost and jump with keys for so long; the match, as the server played it."""
     room = begin(page, stadium, "you", "bot:kickoff_and_clear")

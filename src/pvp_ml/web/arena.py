@@ -63,8 +63,7 @@ class Arena:
             raise UserError(f"seat {config.seat} does not exist", f"there are seats 0 to {self.spec.seats - 1}")
         if config.scenario:
             self.spec.scenario(config.scenario)
-        rival = self.kind.presentation.default_rival(settings)
-        self.contestants = PlayerList(self.kind, working_directory, config.against, config.greedy, rival)
+        self.contestants = PlayerList(self.kind, working_directory, config.against, config.greedy, settings)
         self.rooms: dict[str, Room] = {}
         self.watch_key: Callable[[str], str] = lambda room: ""  # what a share link carries beside the room
         self._clock, self._now = clock, now

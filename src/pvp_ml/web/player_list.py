@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pvp_ml import data_files, players
 from pvp_ml.errors import UserError
-from pvp_ml.games.registry import GameType, scheme_player
+from pvp_ml.games.registry import GameConfig, GameType, scheme_player
 from pvp_ml.match import Bot, External, Occupant
 from pvp_ml.model.bundle import Bundle, model_name, read_bundle, read_metadata
 from pvp_ml.model.calibration import SELF, Calibration
@@ -43,11 +43,17 @@ class PlayerList:
     """All of them; a page can only name what is listed here. `refresh` finds models that came meanwhile."""
 
     def __init__(
-        self, kind: GameType, working_directory: Path, against: str, greedy: bool = False, rival: str | None = None
+        self,
+        kind: GameType,
+        working_directory: Path,
+        against: str,
+        greedy: bool = False,
+        settings: GameConfig | None = None,
     ) -> None:
-        """`rival` is whom people meet if `against` names nobody; None = the game's usual one."""
-        self._spec = kind.spec(kind.config())
-        self._rival = kind.presentation.rival if rival is None else rival
+        """`settings` of the matches say how many seats there are and who is met when `against` names nobody."""
+        settings = kind.config() if settings is None else settings
+        self._spec = kind.spec(settings)
+        self._rival = kind.presentation.default_rival(settings)
         self._ladder = kind.presentation.ladder
         self._is_greedy = greedy
         self._place = working_directory

@@ -25,7 +25,7 @@ export class Lobby {
       el("h2", { id: "lobby-title" }, arena.title),
       arena.note ? el("p", { class: "note" }, arena.note) : null,
       el("div", { class: "quick", role: "group", "aria-label": "Quick setups" }, quick.map(([text, seats]) => el("button", { type: "button", onclick: () => this.#seat(seats) }, text))),
-      el("fieldset", {}, el("legend", {}, "Seats"), this.seats.map((select, seat) => row(`Seat ${seat + 1}`, select))),
+      el("fieldset", {}, el("legend", {}, "Seats"), this.seats.map((select, seat) => row(this.#place(seat), select))),
       main.length ? el("fieldset", {}, el("legend", {}, "Fight"), main.map((option) => row(LABELS[option.name] ?? title(option.name), this.options.get(option.name).input, option.about))) : null,
       this.own?.node,
       el("details", {}, el("summary", {}, "More options"),
@@ -55,6 +55,12 @@ export class Lobby {
     else this.#show(); // somebody who is not in the list was asked for
   }
 
+  #place(seat) {
+    if (this.arena.teams.every((team) => team.length === 1)) return `Seat ${seat + 1}`;
+    const team = this.arena.teams.findIndex((seats) => seats.includes(seat));
+    return `Team ${team + 1}, seat ${this.arena.teams[team].indexOf(seat) + 1}`;
+  }
+
   #chooser(seat) {
     const groups = [["you", "People"], ["model", "Models"], ["strength", "Models, held back"], ["rung", "Ladder, weakest first"], ["bot", "Bots"], ["player", "Scripted players"]];
     return el("select", { id: `seat-${seat}` }, groups.map(([kind, label]) => {
@@ -75,6 +81,16 @@ export class Lobby {
     return { input, read };
   }
 
+  // The usual opponent if it is a model, else the first model.
+  #model() {
+    const usual = this.arena.contestants.find((c) => c.id === this.#agent());
+    return usual?.kind === "model" ? usual.id : this.arena.contestants.find((c) => c.kind === "model")?.id;
+  }
+
+  #isHome(seat) {
+    return this.arena.teams[0].includes(seat);
+  }
+
   #agent() {
     return this.arena.contestants.find((c) => c.id === this.arena.seats.find((id) => id !== "you"))?.id ?? this.arena.contestants.find((c) => c.kind !== "you")?.id;
   }
@@ -85,19 +101,21 @@ export class Lobby {
   }
 
   #agents() {
-    const agent = this.arena.contestants.find((c) => c.kind === "model")?.id;
+    const agent = this.#model();
     return agent ? this.seats.map(() => agent) : null;
   }
 
   #climb() {
     const rung = nextRung(this.arena);
-    return rung ? this.arena.seats.map((id) => (id === "you" ? "you" : rung.id)) : null;
+    const you = this.arena.seats.indexOf("you");
+    const mate = (seat) => this.arena.teams.some((team) => team.includes(seat) && team.includes(you));
+    return rung ? this.arena.seats.map((id, seat) => (id === "you" ? "you" : mate(seat) ? this.#agent() : rung.id)) : null;
   }
 
   #againstBot() {
-    const agent = this.arena.contestants.find((c) => c.kind === "model")?.id ?? this.arena.contestants.find((c) => c.kind === "player")?.id;
+    const agent = this.#model() ?? this.arena.contestants.find((c) => c.kind === "player")?.id;
     const bot = this.arena.contestants.filter((c) => c.kind === "bot").at(-1)?.id;
-    return agent && bot ? this.seats.map((_, seat) => (seat ? bot : agent)) : null;
+    return agent && bot ? this.seats.map((_, seat) => (this.#isHome(seat) ? agent : bot)) : null;
   }
 
   #seat(seats) {
