@@ -34,7 +34,7 @@ LIMITS = {
     "seven builds and\nthe items of the game's description, nothing else.",
     "vgc": "It has only ever met simulated opponents. It knows the Pokémon, moves and items of its layout; later ones "
     "are strangers\nto it.",
-    "rocket_league": "It has only ever met simulated cars, at 15 decisions a second, in the mode that it was trained for.",
+    "rocket_league": "It has only ever met simulated cars, at 15 decisions a second, in the mode of its training.",
 }
 
 Cell = dict[str, Any]
