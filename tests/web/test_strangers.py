@@ -45,7 +45,8 @@ def serving(**config):
 
     thread = Thread(target=loop.run_until_complete, args=(main(),))
     thread.start()
-    assert ready.wait(120)
+    while not ready.wait(1):  # it may compile first
+        assert thread.is_alive(), "the site does not start"
     try:
         yield running["port"], running["site"]
     finally:
