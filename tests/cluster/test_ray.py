@@ -53,21 +53,31 @@ FLAGS = ["--game", "connect4", "--env.matches", "12", "--ppo.n-steps", "6", "--p
 NODE = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
 
 
+PATIENCE_S = 600.0
+"""The most that anything may take; Ray's own 30 s for a node to start are too few for a crowded machine."""
+
+
 @pytest.fixture(scope="module")
 def cluster():
     """Two nodes with a CPU each."""
     from ray.cluster_utils import Cluster
 
-    nodes = Cluster(initialize_head=True, head_node_args=NODE)
-    nodes.add_node(num_cpus=1, object_store_memory=80 << 20)
+    nodes = Cluster()
+    add_node(nodes, **NODE)
+    add_node(nodes, num_cpus=1, object_store_memory=80 << 20)
     yield nodes
     nodes.shutdown()
 
 
-def wait_until(true, seconds=120.0):
+def add_node(cluster, **settings):
+    cluster.add_node(wait=False, **settings)
+    cluster.wait_for_nodes(PATIENCE_S)
+
+
+def wait_until(true):
     begun = time.monotonic()
     while not true():
-        assert time.monotonic() - begun < seconds, "waited in vain"
+        assert time.monotonic() - begun < PATIENCE_S, "waited in vain"
         time.sleep(0.1)
     return time.monotonic() - begun
 
@@ -112,9 +122,14 @@ def pids(run):
 
 
 def test_two_nodes_learn_the_same_bits_and_survive(cluster, training):
-    """Bits first; then two killed workers, one lost node, and one that joins."""
+    """Bits first; then two killed workers, each back within twice the time that the run took to start (seconds on a
+    quiet machine); one lost node, and one that joins.
+    """
+    begun = time.monotonic()
     trained = training()
-    trained.go(4)
+    trained.go()
+    start = time.monotonic() - begun
+    trained.go(3)
     here = Learning(RemoteShards(blueprint(trained.config, 2), trained.run.competition.mix(trained.run.progress), "",
                                  LocalPool(version=trained.run.learning.shards._pool.version,
                                           node_version=trained.run.learning.shards._pool.version)))  # fmt: skip
@@ -128,7 +143,8 @@ def test_two_nodes_learn_the_same_bits_and_survive(cluster, training):
         wait_until(lambda kill=kill: trained.go()["cluster/lost"] == kill)
         wait_until(lambda: trained.go()["cluster/workers"] == 2)
         back = time.monotonic() - begun
-        assert back <= 10.0 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)), back
+        print(f"figures: started in {start:.1f} s, back after {back:.1f} s")
+        assert back <= 2.0 * start + 1.0, (start, back)
         assert all(seat.losses == 0 for seat in trained.seats if seat.has_played)
 
     node = cluster.list_all_nodes()[-1]
@@ -137,7 +153,7 @@ def test_two_nodes_learn_the_same_bits_and_survive(cluster, training):
     before = trained.run.progress.steps
     trained.go(2)
     assert trained.run.progress.steps - before == 2 * 6 * 6  # the other worker alone
-    cluster.add_node(num_cpus=1, object_store_memory=80 << 20)
+    add_node(cluster, num_cpus=1, object_store_memory=80 << 20)
     wait_until(lambda: trained.go()["cluster/workers"] == 2)
     before = trained.run.progress.steps
     trained.go(2)
@@ -188,7 +204,9 @@ def test_a_killed_driver_goes_on_where_it_was(cluster, tmp_path):
     driver.kill()
     driver.communicate()
     saved = RunStore(tmp_path, "r").latest().step
-    done = subprocess.run([*command, str(saved + 720)], cwd=tmp_path, capture_output=True, timeout=300, check=False)
+    done = subprocess.run(
+        [*command, str(saved + 720)], cwd=tmp_path, capture_output=True, timeout=PATIENCE_S, check=False
+    )
     assert done.returncode == 0, done.stderr.decode()
     rows = [row for row in metrics(tmp_path) if "cluster/workers" in row]
     assert rows[-1]["steps"] >= saved + 720
@@ -277,7 +295,7 @@ def test_the_token_lets_in_and_keeps_out(cluster):
         )
         for name, change in changes.items()
     }
-    answers = {name: visitor.communicate(timeout=120) for name, visitor in visitors.items()}
+    answers = {name: visitor.communicate(timeout=PATIENCE_S) for name, visitor in visitors.items()}
     assert answers["right"][0].strip() == b"in", answers["right"][1].decode()
     for name in ("wrong", "none"):
         printed, complaint = answers[name]

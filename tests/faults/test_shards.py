@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -55,6 +56,21 @@ def test_a_shard_that_dies_or_hangs_is_replaced(tmp_path, monkeypatch, number):
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+@pytest.mark.parametrize(
+    ("share", "answers_at", "waited"),
+    [(0.05, 70, 9.75), (0.0, 70, 1.125), (1.0, 70, 2.125), (0.05, 99, 11.0)],
+    ids=["starved", "still", "endless", "starved for ever"],
+)
+def test_a_shard_short_of_processor_time_gets_more_of_it(monkeypatch, share, answers_at, waited):
+    """Its process gets `share` of a processor and answers at the wait with that number; counted in deadlines."""
+    waits = []
+    monkeypatch.setattr(local, "wait", lambda sources, part: waits.append(part) or len(waits) > answers_at)
+    monkeypatch.setattr(local, "tree_cpu_s", lambda pid: share * sum(waits))
+    answered = local._Worker._wait(SimpleNamespace(pipe=None, process=SimpleNamespace(sentinel=0, pid=1)), 120.0)
+    assert answered == (waited == 9.75)
+    assert sum(waits) == pytest.approx(120.0 * waited)
 
 
 def leftovers(pid: int) -> list[str]:

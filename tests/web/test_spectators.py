@@ -4,7 +4,6 @@ The server is a process of its own, as `pvp-ml ui` starts it, so that its proces
 """
 
 import json
-import os
 import re
 import socket as sockets
 import subprocess
@@ -18,6 +17,7 @@ import numpy as np
 import pytest
 from ringside import Ringside, Socket
 
+from pvp_ml.games.process_tree import process_cpu_s
 from pvp_ml.web.room import Room
 
 AUDIENCE = Path(__file__).parent / "audience.py"
@@ -35,12 +35,6 @@ def served(folder):
     finally:
         process.kill()
         process.communicate()
-
-
-def cpu_s(pid):
-    """Processor seconds that a process has used."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
@@ -76,11 +70,11 @@ def test_a_hundred_spectators_and_three_matches_need_less_than_a_core(corner, tm
             crowd(port, "nh", second_room, 5, steps["nh"]) as second_seen,
             crowd(port, "rocket_league", cars_room, 5, steps["rocket_league"]) as cars_seen,
         ):
-            before, began = cpu_s(pid), time.monotonic()
+            before, began = process_cpu_s(pid), time.monotonic()
             for socket, tick_ms in ((fight, 600), (second, 600), (cars, 67)):
                 socket.send(type="pace", tick_ms=tick_ms, paused=False)
             watched, beside, driven = seen(), second_seen(), cars_seen()
-            spent, took = cpu_s(pid) - before, time.monotonic() - began
+            spent, took = process_cpu_s(pid) - before, time.monotonic() - began
         for socket in (fight, second, cars):
             socket.close()
     print(f"{spent:.2f} s of processor time in {took:.1f} s: {spent / took:.3f} of a core")

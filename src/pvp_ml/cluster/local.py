@@ -1,7 +1,7 @@
 """Shards on this machine: the first in the trainer's own process, the others in processes beside it.
 
-Every call goes to all shards at once and returns when the last has answered; a shard that dies or stays silent past the
-deadline is reported as lost, and `replace` starts a new one. They are spawned, not forked, on every platform.
+Every call goes to all shards at once and returns when the last has answered; a shard that dies, stands still or works
+past the deadline is reported as lost, and `replace` starts a new one. They are spawned, not forked, on every platform.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from pvp_ml.cluster.codec import decode, encode
 from pvp_ml.cluster.memory import Segment, TraineeMemory, fill_statistics, lay_out, memory_bytes
 from pvp_ml.cluster.shards import ShardLostError, draw_weights
 from pvp_ml.errors import UserError
+from pvp_ml.games.process_tree import tree_cpu_s
 from pvp_ml.match import FloatArray
 from pvp_ml.rl.exploration import is_plain
 from pvp_ml.rl.loss import LossWeights
@@ -45,6 +46,7 @@ from pvp_ml.selfplay.shard import Shard
 CONTEXT: SpawnContext = multiprocessing.get_context("spawn")
 START_TIMEOUT_S = 120.0
 ANSWER_TIMEOUT_S = 120.0
+STARVING = 10  # deadlines: the most that a shard gets that works, but hardly gets any processor time
 
 
 @contextlib.contextmanager
@@ -81,10 +83,10 @@ class _Worker:
         self.pipe.send_bytes(encode([method, list(args)]))
 
     def answer(self, timeout_s: float) -> Any:
-        ready = wait([self.pipe, self.process.sentinel], timeout_s)
-        if self.pipe not in ready and not self.pipe.poll(0):
-            why = "did not answer in time" if not ready else "died"
-            raise ShardLostError([self.rank], why)
+        if not self._wait(timeout_s):
+            raise ShardLostError([self.rank], "did not answer in time")
+        if not self.pipe.poll(0):
+            raise ShardLostError([self.rank], "died")
         try:
             ok, value = decode(self.pipe.recv_bytes())
         except (EOFError, OSError):
@@ -92,6 +94,22 @@ class _Worker:
         if not ok:
             raise UserError(f"shard {self.rank} failed: {value}")
         return value
+
+    def _wait(self, timeout_s: float) -> bool:
+        """Whether it spoke or died. Past the deadline it gets more time while it works for its answer, because on a
+        crowded machine it may just be short of processor time; but not if it has worked for as long as the deadline.
+        """
+        if wait([self.pipe, self.process.sentinel], timeout_s):
+            return True
+        part, pid = timeout_s / 8, self.process.pid or 0
+        begun = used = tree_cpu_s(pid)
+        for _ in range(8 * STARVING):
+            if wait([self.pipe, self.process.sentinel], part):
+                return True
+            before, used = used, tree_cpu_s(pid)
+            if used - before < part / 100 or used - begun > timeout_s:
+                return False
+        return False
 
     def stop(self, grace_s: float) -> None:
         with contextlib.suppress(OSError):

@@ -17,12 +17,12 @@ def cpu_s() -> float:
 
 def children_cpu_s(root: int) -> float:
     """CPU seconds of the living descendants of a process; 0 without /proc (Linux)."""
-    return sum(_cpu_s(pid) for pid in tree(root)[1:])
+    return sum(map(process_cpu_s, tree(root)[1:]))
 
 
 def tree_cpu_s(root: int) -> float:
     """CPU seconds of a process and its living descendants (Linux)."""
-    return sum(_cpu_s(pid) for pid in tree(root))
+    return sum(map(process_cpu_s, tree(root)))
 
 
 def tree(root: int) -> list[int]:
@@ -40,7 +40,8 @@ def tree(root: int) -> list[int]:
     return found
 
 
-def _cpu_s(pid: int) -> float:
+def process_cpu_s(pid: int) -> float:
+    """CPU seconds that a process has used so far; 0 once it is gone, or without /proc (Linux)."""
     with contextlib.suppress(OSError):
         fields = (_PROC / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -4,15 +4,15 @@ loop), and questions that come at a given rate whatever the server does (open lo
 
 from __future__ import annotations
 
-import os
 import selectors
 import socket
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
+from pvp_ml.games.process_tree import process_cpu_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +38,6 @@ class Load:
     def quantile_ms(self, q: float) -> float:
         """Latency that a share q of the requests stayed below."""
         return float(np.quantile(self.latencies_s, q)) * 1000.0 if len(self.latencies_s) else float("nan")
-
-
-def process_cpu_s(pid: int) -> float:
-    """CPU seconds that a process has used so far (Linux; 0 elsewhere)."""
-    try:
-        words = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class _Asker:

@@ -17,6 +17,7 @@ import numpy as np
 
 from pvp_ml.errors import UserError
 from pvp_ml.games.osrs.remote.wire import encode_request, read_answer, read_sight
+from pvp_ml.games.process_tree import process_cpu_s
 
 JUDGED = 20  # agents of the headline figure
 
@@ -67,9 +68,9 @@ def _measure(process: subprocess.Popen[str], port: int, agents: int, seconds: fl
         crowd.play(time.perf_counter() + 0.2 * seconds)
         crowd.steps = 0
         crowd.waits.clear()
-        before, began = _cpu_seconds(process.pid), time.perf_counter()
+        before, began = process_cpu_s(process.pid), time.perf_counter()
         crowd.play(began + seconds)
-        wall, cpu = time.perf_counter() - began, _cpu_seconds(process.pid) - before
+        wall, cpu = time.perf_counter() - began, process_cpu_s(process.pid) - before
     finally:
         crowd.close()
     waits = np.array(crowd.waits or [0.0]) * 1000
@@ -81,16 +82,6 @@ def _measure(process: subprocess.Popen[str], port: int, agents: int, seconds: fl
         "p99_ms": float(np.percentile(waits, 99)),
         "errors": float(crowd.errors),
     }
-
-
-def _cpu_seconds(pid: int) -> float:
-    """Processor time of a process; 0 where the system does not tell."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            fields = file.read().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class _Crowd:

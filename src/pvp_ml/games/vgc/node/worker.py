@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import os
 import queue
 import subprocess
 import threading
@@ -13,6 +12,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
+from pvp_ml.games.process_tree import process_cpu_s
 from pvp_ml.games.vgc.layout import SCRIPTS
 from pvp_ml.games.vgc.node.frames import ToWorker, frame, json_frame, read_frame
 
@@ -62,11 +62,7 @@ class NodeWorker:
 
     def cpu_s(self) -> float:
         """CPU seconds that the process has used, where the system tells (Linux); else 0."""
-        try:
-            fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            return 0.0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return process_cpu_s(self.pid)
 
     @property
     def last_words(self) -> str:
