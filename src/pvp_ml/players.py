@@ -7,6 +7,7 @@ Shapes: B rows (one row = one seat of one match that has to decide now), H heads
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -67,12 +68,21 @@ class Timed(Protocol):
         """From now on a decision may take this long; None = as long as the player likes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """A mixed decision: how often a player would do what, and what it then expects."""
+
+    actions: IntArray  # [K,H]
+    chances: FloatArray  # [K] they add up to 1
+    value: float = math.nan  # −1 lost … 1 won; NaN: it does not say
+
+
 @runtime_checkable
 class Mixing(Protocol):
     """A player that decides for a mixture of choices and draws one of them: a teacher tells the whole mixture."""
 
-    def mixtures(self) -> Sequence[tuple[IntArray, FloatArray] | None]:
-        """For each row of the last `decide`: choices [K,H] with probabilities [K]; None where it made up its mind."""
+    def mixtures(self) -> Sequence[Mixture | None]:
+        """For each row of the last `decide`; None where it made up its mind."""
 
 
 @dataclass(frozen=True, slots=True)

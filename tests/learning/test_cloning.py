@@ -15,6 +15,7 @@ from pvp_ml.model.bundle import Training, make_bundle, write_bundle
 from pvp_ml.model.network_config import NetworkConfig
 from pvp_ml.model.recording import Recording, join, read_recording, write_recording
 from pvp_ml.model.tensors import write_tensors
+from pvp_ml.players import Mixture
 from pvp_ml.rl.bc import CloneConfig, clone, held_out_rows
 from pvp_ml.rl.policy.policy import Policy
 from pvp_ml.run.resume import Start, warm_start
@@ -65,11 +66,11 @@ def test_a_known_policy_is_copied_to_98_percent(learning_seed, margin):
 
 
 class Mixer(Stacker):
-    """Plays column 0, but means it three times in four only: column 3 is the rest of its mixture."""
+    """Plays column 0, but means it three times in four only: column 3 is the rest of its mixture. It expects 0.6."""
 
     def decide(self, serials, seats, obs, mask, keys):
-        self.rows = [(np.array([[0], [3]], np.int32), np.array([0.75, 0.25], np.float32)) for _ in obs]
-        self.rows = [pair if legal[0] and legal[3] else None for pair, legal in zip(self.rows, mask, strict=True)]
+        mixture = Mixture(np.array([[0], [3]], np.int32), np.array([0.75, 0.25], np.float32), 0.6)
+        self.rows = [mixture if legal[0] and legal[3] else None for legal in mask]
         return mask.argmax(axis=1)[:, None].astype(np.int32)
 
     def mixtures(self):
@@ -77,15 +78,18 @@ class Mixer(Stacker):
 
 
 def test_a_mixture_is_recorded_whole_and_learned_as_one(tmp_path, learning_seed, margin):
-    """Both parts are kept with their weights, through a file, and the clone mixes as its teacher does."""
+    """Both parts are kept with weights and value, through a file; the clone mixes and expects as its teacher does."""
     mixer = Contestant("mixer", make=Mixer)
     recording, _ = record(build(), mixer, find_contestant("random", SPEC, None), 40, learning_seed)
     write_recording(tmp_path / "mixed.zip", recording, "connect4", SPEC.interface)
     read = read_recording(tmp_path / "mixed.zip", "connect4", SPEC.interface)
     assert set(read.weights.tolist()) == {0.25, 0.75, 1.0} and (read.weights == recording.weights).all()
     assert (read.actions[read.weights == 0.25] == 3).all() and (read.actions[read.weights == 0.75] == 0).all()
-    policy = fresh_policy(learning_seed)
-    clone(policy, join([read]), CloneConfig(epochs=30, batch_size=256, learning_rate=3e-3))
+    assert (np.isnan(read.values) == (read.weights == 1.0)).all()
+    assert set(read.values[read.weights < 1.0].tolist()) == {np.float32(0.6)}
+    policy = fresh_policy(learning_seed, win_head=True)
+    report = clone(policy, join([read]), CloneConfig(epochs=30, batch_size=256, learning_rate=3e-3))
+    margin("distance of the chance to win", report.win_error, at_most=0.05)
     mixed = read.weights == 0.75
     with torch.no_grad():
         evaluated = policy.evaluate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -204,6 +205,8 @@ def train(*flags: Flags, recording: Annotated[list[Path], Parameter(consume_mult
     )
     for head, share in zip(spec.heads, report.head_agreement, strict=True):
         console.print(f"  {head.name}: {share:.1%}", highlight=False)
+    if not math.isnan(report.win_error):
+        console.print(f"  chance to win: {report.win_error:.1%} from the player's on average", highlight=False)
     console.print(f"model: {out}", highlight=False)
 
 

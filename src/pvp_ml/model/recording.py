@@ -25,7 +25,7 @@ from pvp_ml.model.sampling.heads import Heads, legal_given
 from pvp_ml.model.tensors import read_tensors, write_tensors
 from pvp_ml.spec import Interface
 
-FORMAT = 3
+FORMAT = 4
 METADATA, ROWS = "metadata.json", "rows.safetensors"
 MAX_ROWS = 4_000_000
 MAX_METADATA_BYTES = 1 << 16
@@ -52,7 +52,7 @@ class Recording:
     """Rows, grouped by `lane`: one seat of one match, and by `match`: what is learned or held out as a whole.
 
     Without `match`, every lane is a match of its own. A mixed decision is several rows of one observation whose weights
-    add up to 1; without `weight`, every row weighs 1.
+    add up to 1; without `weight`, every row weighs 1. The player may have said what it expected.
     """
 
     obs: FloatArray  # [B,D]
@@ -61,11 +61,17 @@ class Recording:
     lane: npt.NDArray[np.int64]  # [B]
     match: npt.NDArray[np.int64] | None = None  # [B]
     weight: FloatArray | None = None  # [B] above 0, at most 1
+    value: FloatArray | None = None  # [B] −1 lost … 1 won; NaN: nobody said
 
     @property
     def weights(self) -> FloatArray:
         """[B] how much each row counts."""
         return np.ones(len(self.lane), np.float32) if self.weight is None else self.weight
+
+    @property
+    def values(self) -> FloatArray:
+        """[B] what the player expected, NaN where it did not say."""
+        return np.full(len(self.lane), np.nan, np.float32) if self.value is None else self.value
 
     @property
     def matches(self) -> npt.NDArray[np.int64]:
@@ -74,9 +80,9 @@ class Recording:
 
     def picked(self, rows: npt.NDArray[np.int64]) -> Recording:
         """These rows of it."""
-        weight = None if self.weight is None else self.weight[rows]
+        weight, value = (None if column is None else column[rows] for column in (self.weight, self.value))
         return Recording(
-            self.obs[rows], self.mask[rows], self.actions[rows], self.lane[rows], self.matches[rows], weight
+            self.obs[rows], self.mask[rows], self.actions[rows], self.lane[rows], self.matches[rows], weight, value
         )
 
     def __len__(self) -> int:
@@ -94,6 +100,8 @@ def write_recording(path: Path, recording: Recording, game: str, interface: Inte
         "lane": recording.lane.astype(np.int64),
         "match": recording.matches.astype(np.int64),
         "weight": recording.weights.astype(np.float32),
+        "value": np.nan_to_num(recording.values.astype(np.float32)),
+        "valued": (~np.isnan(recording.values)).astype(np.uint8),
     }
     data = write_archive({METADATA: facts.model_dump_json().encode(), ROWS: write_tensors(arrays)})
     try:
@@ -129,6 +137,8 @@ def read_recording(path: Path, game: str, interface: Interface) -> Recording:
                 layout["match"] = ((b,), "I64")
             if facts.format > 2:
                 layout["weight"] = ((b,), "F32")
+            if facts.format > 3:
+                layout |= {"value": ((b,), "F32"), "valued": ((b,), "U8")}
             rows = read_tensors(pieces_of(file, entries[ROWS]), layout, ROWS)
     except OSError as error:
         raise RecordingError(f"cannot read recording '{path}': {error.strerror}") from error
@@ -139,7 +149,12 @@ def read_recording(path: Path, game: str, interface: Interface) -> Recording:
     weight = rows.get("weight")
     if weight is not None and not ((weight > 0.0) & (weight <= 1.0)).all():
         raise RecordingError(f"recording '{path}': a weight is not above 0 and at most 1")
-    recording = Recording(rows["obs"], rows["mask"] != 0, actions, rows["lane"], rows.get("match"), weight)
+    value = rows.get("value")
+    if value is not None:
+        if not (np.abs(value) <= 1.0).all():
+            raise RecordingError(f"recording '{path}': a value is not from -1 to 1")
+        value = np.where(rows["valued"] != 0, value, np.float32(np.nan))
+    recording = Recording(rows["obs"], rows["mask"] != 0, actions, rows["lane"], rows.get("match"), weight, value)
     _check_rows(path, recording, interface)
     return recording
 
@@ -148,12 +163,12 @@ def join(recordings: list[Recording]) -> Recording:
     """Several recordings of different matches as one; their lanes and matches are renumbered."""
     lanes, matches = (_apart(column) for column in zip(*((r.lane, r.matches) for r in recordings), strict=True))
     whole = stacked(recordings)
-    return Recording(whole.obs, whole.mask, whole.actions, lanes, matches, whole.weight)
+    return Recording(whole.obs, whole.mask, whole.actions, lanes, matches, whole.weight, whole.value)
 
 
 def stacked(recordings: list[Recording]) -> Recording:
     """Several recordings of the same matches as one: lanes and matches keep their numbers."""
-    parts = ((r.obs, r.mask, r.actions, r.lane, r.matches, r.weights) for r in recordings)
+    parts = ((r.obs, r.mask, r.actions, r.lane, r.matches, r.weights, r.values) for r in recordings)
     return Recording(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -169,7 +184,9 @@ def _apart(columns: tuple[npt.NDArray[np.int64], ...]) -> npt.NDArray[np.int64]:
 
 def parts_of(recording: Recording, interface: Interface) -> list[Recording]:
     """The recording in pieces that fit into a file each; a match stays in one piece."""
-    row_bytes = 4 * interface.obs_size + interface.mask_size + 8 * len(interface.heads) + 20  # lane, match and weight
+    row_bytes = (
+        4 * interface.obs_size + interface.mask_size + 8 * len(interface.heads) + 25
+    )  # also lane, match, weight, value, valued
     most = min(MAX_ROWS, (MAX_TOTAL_BYTES - MAX_METADATA_BYTES) // row_bytes)
     if len(recording) <= most:
         return [recording]

@@ -1,11 +1,13 @@
 """Behaviour cloning: the very same network that PPO trains, fitted to recorded decisions.
 
-One match in ten is kept apart, and agreement is measured on those alone. The critic is not touched: a run that starts
-from a clone warms it up first. Shape letters as in `spec`; B rows.
+One match in ten is kept apart, and agreement is measured on those alone. Where the player said what it expected, a win
+head learns that too. The critic is not touched: a run that starts from a clone warms it up first. Shape letters as in
+`spec`; B rows.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -55,6 +57,7 @@ class CloneReport:
     held_out_loss: float
     agreement: float
     head_agreement: tuple[float, ...]
+    win_error: float = math.nan  # mean distance of the win head's chance from what the player expected; NaN: none
 
 
 def clone(policy: Policy, recording: Recording, config: CloneConfig, keep_statistics: bool = False) -> CloneReport:
@@ -74,7 +77,7 @@ def clone(policy: Policy, recording: Recording, config: CloneConfig, keep_statis
     loss = _fit(policy, data, taught, config, rng)
     measured = held if len(held) else taught
     held_loss, agreement, by_head = _measure(policy, data, measured, config)
-    return CloneReport(len(taught), len(held), loss, held_loss, agreement, by_head)
+    return CloneReport(len(taught), len(held), loss, held_loss, agreement, by_head, _win_error(policy, data, measured))
 
 
 def held_out_rows(recording: Recording, share: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
@@ -99,7 +102,8 @@ class _Rows:
 
     def __init__(self, policy: Policy, recording: Recording, lane_of: Ints, smoothing: torch.Tensor) -> None:
         self.recording, self.smoothing = recording, smoothing
-        self.weights = recording.weights
+        self.weights, self.chance = recording.weights, (1.0 + recording.values) / 2.0
+        self.teaches_chance = policy.network.win_head and bool(np.isfinite(self.chance).any())
         if recording.weight is not None and (recording.weight < 1.0).any() and not is_forgetful(policy.network):
             raise UserError(
                 "the recording holds mixed decisions, and the network has memory or stacked frames",
@@ -169,8 +173,8 @@ def _fit(policy: Policy, data: _Rows, rows: Ints, config: CloneConfig, rng: np.r
         for low in range(0, len(order), per_batch):
             picked, memory = data.batch(rows, cuts, order[low : low + per_batch])
             gradient.zero_()
-            loss = _loss(policy, data, picked, memory)
-            torch.autograd.backward(loss / float(data.weights[picked].sum()))
+            loss, win_loss = _losses(policy, data, picked, memory)
+            torch.autograd.backward((loss + win_loss) / float(data.weights[picked].sum()))
             adam.step()
             total += float(loss.detach())
     return total / float(data.weights[rows].sum())
@@ -185,18 +189,30 @@ def _evaluate(
     return policy.evaluate(obs, hidden, legal, actions, memory, with_log_probs)
 
 
-def _loss(policy: Policy, data: _Rows, rows: Ints, memory: Sequences | None) -> torch.Tensor:
-    """Weighted sum of the cross-entropy to the recorded choices of all heads, mixed with all legal ones where asked."""
-    weights = torch.from_numpy(data.weights[rows])
-    if not data.smoothing.any():
-        return -(_evaluate(policy, data, rows, memory).log_prob * weights).sum()
-    evaluated = _evaluate(policy, data, rows, memory, with_log_probs=True)
+def _losses(
+    policy: Policy, data: _Rows, rows: Ints, memory: Sequences | None
+) -> tuple[torch.Tensor, torch.Tensor | float]:
+    """Weighted sums of cross-entropies: to the recorded choices of all heads, mixed with all legal ones where asked;
+    and of the win head to what the player expected.
+    """
+    weights, is_smooth = torch.from_numpy(data.weights[rows]), bool(data.smoothing.any())
+    evaluated = _evaluate(policy, data, rows, memory, with_log_probs=is_smooth)
+    win_loss: torch.Tensor | float = 0.0
+    if data.teaches_chance:
+        assert evaluated.win_logit is not None
+        chance = torch.from_numpy(data.chance[rows])
+        cross = torch.nn.functional.binary_cross_entropy_with_logits(
+            evaluated.win_logit, chance.nan_to_num(0.5), reduction="none"
+        )
+        win_loss = (cross * weights * ~chance.isnan()).sum()
+    if not is_smooth:
+        return -(evaluated.log_prob * weights).sum(), win_loss
     assert evaluated.log_probs is not None
     actions = torch.from_numpy(data.recording.actions[rows]).long()
     chosen = evaluated.log_probs.gather(2, actions.unsqueeze(2)).squeeze(2)
     legal = policy.layout.pad_legal(torch.from_numpy(data.legal[rows]))
     spread = torch.where(legal, evaluated.log_probs, 0.0).sum(2) / legal.sum(2)
-    return -(torch.lerp(chosen, spread, data.smoothing) * weights[:, None]).sum()
+    return -(torch.lerp(chosen, spread, data.smoothing) * weights[:, None]).sum(), win_loss
 
 
 def _measure(policy: Policy, data: _Rows, rows: Ints, config: CloneConfig) -> tuple[float, float, tuple[float, ...]]:
@@ -219,6 +235,15 @@ def _measure(policy: Policy, data: _Rows, rows: Ints, config: CloneConfig) -> tu
         done += len(picked)
     shares = weights / weights.sum()
     return total / float(weights.sum()), float(shares @ same.all(axis=1)), tuple(float(x) for x in shares @ same)
+
+
+def _win_error(policy: Policy, data: _Rows, rows: Ints) -> float:
+    """Mean distance of the win head's chance from what the player expected, over the rows where it said so."""
+    said = rows[np.isfinite(data.chance[rows])]
+    if not data.teaches_chance or not len(said) or policy.network.memory:
+        return math.nan
+    found = np.asarray(policy.actor().evaluate(data.obs[said])[1], np.float64)
+    return float(np.average(np.abs(found - data.chance[said]), weights=data.weights[said]))
 
 
 def _states(policy: Policy, data: _Rows, rows: Ints, memory: Sequences) -> FloatArray:

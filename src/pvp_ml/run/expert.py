@@ -1,4 +1,5 @@
-"""Expert iteration: a teacher that thinks plays for a model, the model learns its mixed strategies, both are measured.
+"""Expert iteration: a teacher that thinks plays for a model, the model learns its mixed strategies and what it expects;
+both are measured.
 
 Everything lies in one folder and is made only where it is missing, so the same call goes on where it stopped:
 `record/NNNN.zip` (portions of the teacher's matches), `student.zip`, `report.json`.
@@ -120,7 +121,7 @@ def distil(config: Config, asked: ExpertRound, tell: Tell) -> Path:
     clone_bundle(student, spec, policy, config.run.seed)
     tell(
         f"student: {report.rows:,} rows learned; on matches kept apart same action {report.agreement:.1%}, "
-        f"loss {report.held_out_loss:.3f} nats"
+        f"loss {report.held_out_loss:.3f} nats, chance to win {report.win_error:.3f} from the teacher's"
     )
     return student
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pvp_ml.errors import UserError
 from pvp_ml.match import AsyncVecGame, BoolArray, FloatArray, IntArray, VecGame
 from pvp_ml.model.recording import MAX_ROWS, Recording, stacked
-from pvp_ml.players import Attending, KeyArray, Mixing, Player, SerialArray
+from pvp_ml.players import Attending, KeyArray, Mixing, Mixture, Player, SerialArray
 from pvp_ml.selfplay.counting import seatings
 from pvp_ml.selfplay.evaluate import Contestant, OnProgress, evaluate, make_plans, play_plans
 from pvp_ml.selfplay.plans import stream_seed
@@ -54,7 +54,7 @@ class AdvisedPlayer:
 class RecordingPlayer:
     """Plays as another player does, and keeps what it saw and chose. Steps without input are not decisions.
 
-    Of a player that mixes its choices the whole mixture is kept, as weighted rows.
+    Of a player that mixes its choices the whole mixture is kept, as weighted rows, and what it expects.
 
     With `advice`, what is kept is not what the player chose but what it should have chosen.
     """
@@ -64,7 +64,7 @@ class RecordingPlayer:
         self._advice = advice
         self._seats = spec.seats
         self._seatings = seatings(spec)
-        self._rows: list[tuple[FloatArray, BoolArray, IntArray, SerialArray, FloatArray]] = []
+        self._rows: list[tuple[FloatArray, BoolArray, IntArray, SerialArray, FloatArray, FloatArray]] = []
         self._count = 0
 
     def attend(self, game: object) -> None:
@@ -87,36 +87,39 @@ class RecordingPlayer:
         seen, legal = obs.copy(), mask.copy()  # a player may write into what it was given
         actions = self._player.decide(serials, seats, obs, mask, keys)
         kept = np.asarray(actions if self._advice is None else self._advice(serials, seats), np.int32)
-        rows, kept, weight = self._unmixed(kept)
+        rows, kept, weight, value = self._unmixed(kept)
         given = (kept >= 0).all(axis=1)
-        rows, kept, weight = rows[given], kept[given], weight[given]
+        rows, kept, weight, value = rows[given], kept[given], weight[given], value[given]
         self._count += len(rows)
         if self._count > MAX_ROWS:
             raise UserError(f"more than {MAX_ROWS} decisions", "record fewer matches into each file")
         lanes = serials * self._seats + seats
-        self._rows.append((seen[rows], legal[rows], kept, lanes[rows], weight))
+        self._rows.append((seen[rows], legal[rows], kept, lanes[rows], weight, value))
         return actions
 
-    def _unmixed(self, kept: IntArray) -> tuple[npt.NDArray[np.intp], IntArray, FloatArray]:
-        """Which decision each kept row is of, what is kept, and its weight: a mixture gives a row for each part."""
+    def _unmixed(self, kept: IntArray) -> tuple[npt.NDArray[np.intp], IntArray, FloatArray, FloatArray]:
+        """Of each kept row: its decision, what is kept, its weight, its value. A mixture gives a row for each part."""
         if self._advice is not None or not isinstance(self._player, Mixing):
-            return np.arange(len(kept)), kept, np.ones(len(kept), np.float32)
-        rows, parts, weights = [], [], []
-        for row, mixture in enumerate(self._player.mixtures()):
-            actions, chances = (kept[row : row + 1], np.ones(1, np.float32)) if mixture is None else mixture
-            played = chances > 0.0
-            rows += [row] * int(played.sum())
-            parts.append(actions[played])
-            weights.append(chances[played])
-        return np.array(rows, np.intp), np.concatenate(parts), np.concatenate(weights).astype(np.float32)
+            return np.arange(len(kept)), kept, np.ones(len(kept), np.float32), np.full(len(kept), np.nan, np.float32)
+        rows, parts, weights, values = [], [], [], []
+        for row, found in enumerate(self._player.mixtures()):
+            mixture = found or Mixture(kept[row : row + 1], np.ones(1, np.float32))
+            played = mixture.chances > 0.0
+            count = int(played.sum())
+            rows += [row] * count
+            values += [mixture.value] * count
+            parts.append(mixture.actions[played])
+            weights.append(mixture.chances[played])
+        weight = np.concatenate(weights).astype(np.float32)
+        return np.array(rows, np.intp), np.concatenate(parts), weight, np.array(values, np.float32)
 
     def recording(self) -> Recording:
         """Everything kept so far. Matches of one seed count as one: they may have gone the same way."""
         if not self._count:
             raise UserError("the player made no decision that could be recorded", "record more matches")
-        obs, mask, actions, lane, weight = (np.concatenate(column) for column in zip(*self._rows, strict=True))
+        obs, mask, actions, lane, weight, value = (np.concatenate(part) for part in zip(*self._rows, strict=True))
         lane = lane.astype(np.int64)
-        return Recording(obs, mask, actions, lane, lane // (self._seats * self._seatings), weight)
+        return Recording(obs, mask, actions, lane, lane // (self._seats * self._seatings), weight, value)
 
 
 def record(game: VecGame | AsyncVecGame, demonstrator: Contestant, opponent: Contestant, matches: int, seed: int = 0,

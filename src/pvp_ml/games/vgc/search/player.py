@@ -18,7 +18,7 @@ from pvp_ml.games.vgc.search.settings import SCHEME, SearchSettings, read_settin
 from pvp_ml.games.vgc.search.thinker import Thinker, Thought
 from pvp_ml.match import BoolArray, FloatArray, IntArray
 from pvp_ml.model.bundle import Bundle, read_bundle, require_fit
-from pvp_ml.players import BundlePlayer, KeyArray, SerialArray, actor_of
+from pvp_ml.players import BundlePlayer, KeyArray, Mixture, SerialArray, actor_of
 from pvp_ml.spec import GameSpec
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class SearchPlayer:
         self._thinker = Thinker(actor_of(bundle), install.find(), settings)
         self._game: Briefs | None = None
         self._rooms: dict[int, set[str]] = {}  # serial → rooms that were thought about
-        self._mixtures: list[tuple[IntArray, FloatArray] | None] = []
+        self._mixtures: list[Mixture | None] = []
         self.thought, self.declined = 0, 0
 
     def attend(self, game: object) -> None:
@@ -87,11 +87,12 @@ class SearchPlayer:
             thought = self._think(serial, seat, int(keys[row]))
             if thought is not None:
                 actions[row] = thought.own.actions[thought.choice(float(draws[row]), self._settings.sample)]
-                self._mixtures[row] = thought.own.actions, thought.strategy.astype(np.float32)
+                worth = min(1.0, max(-1.0, thought.value))
+                self._mixtures[row] = Mixture(thought.own.actions, thought.strategy.astype(np.float32), worth)
         return actions
 
-    def mixtures(self) -> list[tuple[IntArray, FloatArray] | None]:
-        """The mixed strategies of the last decisions; None where the model decided."""
+    def mixtures(self) -> list[Mixture | None]:
+        """The mixed strategies of the last decisions and what they are worth; None where the model decided."""
         return self._mixtures
 
     def _think(self, serial: int, seat: int, seed: int) -> Thought | None:
