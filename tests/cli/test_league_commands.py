@@ -4,10 +4,12 @@ import json
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pvp_ml.cli import run
 from pvp_ml.cli.exploit import hunting_config
+from pvp_ml.model.bundle import read_bundle
 from pvp_ml.run.store.checkpoint_facts import read_facts, read_league
 from pvp_ml.run.tracking.tracker import read_metrics
 
@@ -82,6 +84,16 @@ def test_exploit_reports_a_win_rate_and_hunts_each_model_in_a_run_of_its_own(cap
         assert target.content_hash.startswith(name.rsplit("-", 1)[1])
     assert run(["exploit", models[0], *HUNT, "--name", next(n for n in made if "seed1" in n)]) == 2
     assert "does not hunt model" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_hunt_begins_with_the_model_that_it_is_given(own):
+    model = "experiments/tiny-seed0/model.zip"
+    begin = ["--warm-start", model] if own else []
+    name = f"own-{own}"
+    assert run(["exploit", model, *HUNT, *begin, "--name", name, "--learning-rate", "0"]) == 0
+    before, after = (read_bundle(Path(path)).tensors for path in (model, f"experiments/{name}/model.zip"))
+    assert all(np.array_equal(before[key], after[key]) for key in before) == own
 
 
 def test_an_interrupted_exploit_is_saved_and_plays_no_more_matches(monkeypatch, capsys):
