@@ -5,10 +5,12 @@ import json
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from pvp_ml.errors import UserError
 from pvp_ml.run.config.schema import load_config
 from pvp_ml.run.resume import Start, warm_start
+from pvp_ml.run.session import open_run
 from pvp_ml.run.store.milestones import milestone_label
 from pvp_ml.run.store.run_store import RunStore
 from pvp_ml.run.tracking.tracker import Tracker
@@ -17,11 +19,15 @@ from pvp_ml.run.trainer import Run, train
 STEPS = 8 * 8
 
 
-def opened(folder, rollouts: int, *flags: str, name: str = "r"):
+def configured(folder, rollouts: int, *flags: str, name: str = "r"):
     words = ["--env.name", "connect4", "--env.matches", "8", "--ppo.n-steps", "8", "--ppo.batch-size", "32",
              "--run.shards", "1", "--network.trunk", "[8]", "--eval.every", "0", "--run.directory", str(folder),
              "--run.name", name, "--run.total-steps", str(rollouts * STEPS), *flags]  # fmt: skip
-    return contextlib.closing(Run(load_config("", words, folder), RunStore(folder, name), Tracker()))
+    return load_config("", words, folder)
+
+
+def opened(folder, rollouts: int, *flags: str, name: str = "r"):
+    return contextlib.closing(Run(configured(folder, rollouts, *flags, name=name), RunStore(folder, name), Tracker()))
 
 
 @pytest.fixture(scope="module")
@@ -96,9 +102,24 @@ def test_a_warm_start_names_a_run_beside_this_one_wherever_runs_are_kept(trained
         assert (run.learning.trainees["main"].policy.flat == weights).all()
 
 
+def test_a_preset_may_say_what_a_run_begins_with_and_the_command_line_may_say_otherwise(trained):
+    def begins_with(name, start, *flags):
+        config = configured(trained, 6, "--tracking.tensorboard", "false", "--tracking.view", "off", *flags, name=name)
+        with open_run(config, Console(), start) as run:
+            return run.learning.trainees["main"].policy.flat.clone()
+
+    weights = {name: begins_with(f"at-{name}", Start(warm_start=str(RunStore(trained, "r").milestones / name)))
+               for name in ("128", "256")}  # fmt: skip
+    preset = ["--run.warm-start", str(RunStore(trained, "r").milestones / "128")]
+    assert (begins_with("preset", None, *preset) == weights["128"]).all()
+    named = Start(warm_start=str(RunStore(trained, "r").milestones / "256"))
+    assert (begins_with("named", named, *preset) == weights["256"]).all()
+    assert not (weights["128"] == weights["256"]).all()
+
+
 @pytest.mark.parametrize(
     "words",
-    [["--bc-model", "missing.zip"], ["--warm-start", "missing.zip"], ["--resume", "missing"],
+    [["--run.warm-start", "missing.zip"], ["--bc-model", "missing.zip"], ["--warm-start", "missing.zip"], ["--resume", "missing"],
      ["--ppo.teacher.model", "missing", "--ppo.teacher.weight", "0.1"]],
     ids=lambda words: words[0],
 )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import safetensors.numpy
@@ -38,6 +38,10 @@ class Start:
     def source(self) -> str:
         """What a new run begins with; empty = fresh weights."""
         return self.bc_model or self.warm_start
+
+    def unless_named(self, warm_start: str) -> Start:
+        """A new run begins with that model where the user named nothing."""
+        return self if self.source else replace(self, warm_start=warm_start)
 
 
 def check_sources(start: Start, config: Config) -> None:

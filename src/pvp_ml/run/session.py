@@ -43,12 +43,13 @@ def open_run(config: Config, console: Console, start: Start | None = None) -> It
     """
     for name in (*config.eval.opponents, *config.eval.references):
         find_contestant(name, config.env.spec, Path.cwd())
-    check_sources(start or Start(), config)
+    start = (start or Start()).unless_named(config.run.warm_start)
+    check_sources(start, config)
     store = RunStore(Path(config.run.directory), config.run.name, config.run.keep_checkpoints)
     refuse_links(store.path)
     need = check_room(config, config.env.spec, store.path)
     warn_at_start(config, free_bytes())
-    config, start = coached_start(config, store, start or Start())
+    config, start = coached_start(config, store, start)
     with contextlib.closing(Run(config, store, Tracker())) as run:
         limits = ", ".join(f"{name}={value}" for name, value in threads().items())
         counted = "1 shard" if run.learning.shards.count == 1 else f"{run.learning.shards.count} shards"
