@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pvp_ml.errors import UserError
+from pvp_ml.match import Member
 from pvp_ml.run.config.schema import load_config
 from pvp_ml.run.resume import Start, warm_start
 from pvp_ml.run.store.milestones import milestone_label
@@ -94,6 +95,38 @@ def test_a_warm_start_names_a_run_beside_this_one_wherever_runs_are_kept(trained
     with opened(trained, 6, name="next") as run:
         assert not run.resume(Start(warm_start="r"))
         assert (run.learning.trainees["main"].policy.flat == weights).all()
+
+
+def met(plan):
+    """The member that sits in a match."""
+    (member,) = [seat.content_hash for seat in plan.lineup if isinstance(seat, Member)]
+    return member
+
+
+@pytest.mark.parametrize("kind", ["past", "frozen"])
+def test_what_a_warm_start_begins_as_is_its_first_opponent(kind, trained, tmp_path):
+    flags = ["--self-play.opponents", f"{{{kind}: 1.0}}", "--self-play.snapshot-every", "0"]
+    source = Start(warm_start=str(RunStore(trained, "r").milestones / "256"))
+    with opened(tmp_path, 6, *flags) as run:
+        run.resume(source)
+        begun, (member,) = run.bundle().content_hash, run.competition.league.of_kind(kind)
+        assert member.content_hash == begun and member.steps == 0
+        run.collect()
+        assert {met(plan) for plan in run.learning.shards.own.collector.active.plans} == {begun}
+        train(run)
+        assert run.bundle().content_hash != begun
+    with opened(tmp_path, 7, *flags) as run:
+        assert run.resume(source), "a run that was begun before goes on"
+        assert [m.content_hash for m in run.competition.league.of_kind(kind)] == [begun], "and still has that member"
+
+
+def test_without_a_start_or_a_league_nobody_joins(trained, tmp_path):
+    with opened(tmp_path, 1, "--self-play.strategy", "past") as run:
+        run.resume()
+        assert not run.competition.league.members
+    with opened(tmp_path, 1, name="pure") as run:
+        run.resume(Start(warm_start=str(RunStore(trained, "r").milestones / "256")))
+        assert not run.competition.league.members
 
 
 @pytest.mark.parametrize(
