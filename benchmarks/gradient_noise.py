@@ -73,7 +73,16 @@ def report(kept: list[list[np.ndarray]]) -> list[dict[str, float]]:
 def main(preset: str, model: str, rollouts: int, variants: list[str], flags: list[str]) -> None:
     """Collect, keep gradients, teach the critic alone; print a line for each variant."""
     with tempfile.TemporaryDirectory() as folder:
-        still = ["--run.name", "noise", "--run.directory", folder, "--run.shards", "1", "--run.total-steps", "0"]
+        still = [
+            "--run.name",
+            "noise",
+            "--run.directory",
+            folder,
+            "--run.shards",
+            "1",
+            "--run.total-steps",
+            "1000000000",
+        ]
         config = load_config(preset, [*still, *POLICY_STILL, *flags], Path.cwd())
         given = [dict([word.split("=")]) for word in variants]
         settings = [(float(v.get("lambda", config.ppo.gae_lambda.value)), float(v.get("power", 1.0))) for v in given]
