@@ -57,6 +57,24 @@ def test_the_gradient_of_one_shard_is_the_sum_of_two():
     assert np.abs(one - two).max() <= 1e-5 * np.abs(one).max()
 
 
+def test_advantages_to_a_power_keep_sign_and_order():
+    """Minibatches see them normalised first, so the power means the same whatever rewards are."""
+    seen = {}
+    for power in (1.0, 0.5):
+        session = Session("connect4", 8, {"n_steps": 8, "advantage_power": power}, {"trunk": (16,)})
+        ready(session)
+        share, shard = session.shard.shares["main"], session.shard
+        shard.normalise_advantages("main", 0.1, 0.7)
+        order = np.arange(len(share.rows.index))
+        seen[power] = shard._minibatch(share, order).advantage.numpy()
+        raw = (share.rows.advantage - np.float32(0.1)) / np.float32(0.7)
+        np.testing.assert_array_equal(seen[power], shard._plain_batch(share, order).advantage)
+        np.testing.assert_allclose(seen[power], np.sign(raw) * np.abs(raw) ** power, rtol=1e-4, atol=1e-5)
+        session.close()
+    assert (seen[1.0] > 0.0).any() and (seen[1.0] < 0.0).any()
+    assert not np.allclose(seen[1.0], seen[0.5])
+
+
 def test_only_the_trainees_rows_enter_the_batch():
     session = Session("connect4", 64, {"n_steps": 32}, {"trunk": (16,)}, opponents={"self": 0.5, "noop": 0.5})
     facts = ready(session)

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from pvp_ml.errors import UserError
+from pvp_ml.match import Member
 from pvp_ml.run.config.schema import load_config
 from pvp_ml.run.resume import Start, warm_start
 from pvp_ml.run.session import open_run
@@ -117,10 +118,42 @@ def test_a_preset_may_say_what_a_run_begins_with_and_the_command_line_may_say_ot
     assert not (weights["128"] == weights["256"]).all()
 
 
+def met(plan):
+    """The member that sits in a match."""
+    (member,) = [seat.content_hash for seat in plan.lineup if isinstance(seat, Member)]
+    return member
+
+
+@pytest.mark.parametrize("kind", ["past", "frozen"])
+def test_what_a_warm_start_begins_as_is_its_first_opponent(kind, trained, tmp_path):
+    flags = ["--self-play.opponents", f"{{{kind}: 1.0}}", "--self-play.snapshot-every", "0"]
+    source = Start(warm_start=str(RunStore(trained, "r").milestones / "256"))
+    with opened(tmp_path, 6, *flags) as run:
+        run.resume(source)
+        begun, (member,) = run.bundle().content_hash, run.competition.league.of_kind(kind)
+        assert member.content_hash == begun and member.steps == 0
+        run.collect()
+        assert {met(plan) for plan in run.learning.shards.own.collector.active.plans} == {begun}
+        train(run)
+        assert run.bundle().content_hash != begun
+    with opened(tmp_path, 7, *flags) as run:
+        assert run.resume(source), "a run that was begun before goes on"
+        assert [m.content_hash for m in run.competition.league.of_kind(kind)] == [begun], "and still has that member"
+
+
+def test_without_a_start_or_a_league_nobody_joins(trained, tmp_path):
+    with opened(tmp_path, 1, "--self-play.strategy", "past") as run:
+        run.resume()
+        assert not run.competition.league.members
+    with opened(tmp_path, 1, name="pure") as run:
+        run.resume(Start(warm_start=str(RunStore(trained, "r").milestones / "256")))
+        assert not run.competition.league.members
+
+
 @pytest.mark.parametrize(
     "words",
-    [["--run.warm-start", "missing.zip"], ["--bc-model", "missing.zip"], ["--warm-start", "missing.zip"], ["--resume", "missing"],
-     ["--ppo.teacher.model", "missing", "--ppo.teacher.weight", "0.1"]],
+    [["--run.warm-start", "missing.zip"], ["--bc-model", "missing.zip"], ["--warm-start", "missing.zip"],
+     ["--resume", "missing"], ["--ppo.teacher.model", "missing", "--ppo.teacher.weight", "0.1"]],
     ids=lambda words: words[0],
 )  # fmt: skip
 def test_missing_files_are_refused_before_anything_starts(words, tmp_path, monkeypatch, capsys):

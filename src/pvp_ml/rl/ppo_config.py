@@ -76,6 +76,9 @@ class PpoConfig(BaseModel):
         Constant(5.0), description="limit of a step's reward once it is normalised; empty = none"
     )
     normalize_advantages: bool = Field(True, description="over the whole rollout")
+    advantage_power: Annotated[float, Field(gt=0.0, le=1.0)] = Field(
+        1.0, description="normalised advantages are taken to this power, sign kept; below 1, rare large ones count less"
+    )
     critic_warmup: Annotated[int, Field(ge=0)] = Field(
         0, description="number of first rollouts in which only the critic learns"
     )

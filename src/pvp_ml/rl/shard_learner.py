@@ -297,10 +297,12 @@ class ShardLearner:
         )
 
     def _advantages(self, share: ShardTrainee, order: npt.NDArray[np.int64]) -> FloatArray:
-        """[B] normalised, and corrected where older weights acted."""
+        """[B] normalised, to the configured power, and corrected where older weights acted."""
         assert share.rows is not None
         mean, scale = share.scale
         advantage = (share.rows.advantage[order] - np.float32(mean)) * np.float32(scale)
+        if share.config.advantage_power != 1.0:
+            advantage = np.copysign(np.abs(advantage) ** np.float32(share.config.advantage_power), advantage)
         return advantage if share.correction is None else advantage * share.correction[order]
 
     def carry(self) -> list[npt.NDArray[np.float64]]:

@@ -116,6 +116,7 @@ class Run:
                 for left in warm_start(self.learning.trainees[MAIN], start, self.store.path.parent):
                     log.info("warm start left out %s", left)
                 self.learning.shards.refresh()
+                self.add_to_league()  # what a run begins as is its first member
             return False
         with checking(checkpoint.path):
             extra = self._restore(checkpoint)
