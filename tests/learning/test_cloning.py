@@ -1,5 +1,7 @@
 """Behaviour cloning: a known policy is copied, recordings are checked, PPO from a clone does not fall below it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -99,6 +101,15 @@ def test_a_mixture_is_recorded_whole_and_learned_as_one(tmp_path, learning_seed,
     margin("distance of the mean", abs(float(evaluated.log_prob.exp().mean()) - 0.75), at_most=0.08)
     with pytest.raises(UserError, match="mixed decisions"):
         clone(fresh_policy(0, memory=16), read, CloneConfig(epochs=1))
+
+
+@pytest.mark.parametrize("value", [1.5, -1.01, float("inf")])
+def test_an_expectation_that_is_no_chance_is_refused(value, tmp_path):
+    recording, _ = recorded(4)
+    values = np.full(len(recording), value, np.float32)
+    write_recording(tmp_path / "r.zip", replace(recording, value=values), "connect4", SPEC.interface)
+    with pytest.raises(UserError, match="not from -1 to 1"):
+        read_recording(tmp_path / "r.zip", "connect4", SPEC.interface)
 
 
 def test_smoothing_leaves_every_legal_choice_its_share(learning_seed, margin):

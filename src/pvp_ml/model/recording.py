@@ -184,9 +184,8 @@ def _apart(columns: tuple[npt.NDArray[np.int64], ...]) -> npt.NDArray[np.int64]:
 
 def parts_of(recording: Recording, interface: Interface) -> list[Recording]:
     """The recording in pieces that fit into a file each; a match stays in one piece."""
-    row_bytes = (
-        4 * interface.obs_size + interface.mask_size + 8 * len(interface.heads) + 25
-    )  # also lane, match, weight, value, valued
+    others = 8 + 8 + 4 + 4 + 1  # lane, match, weight, value, valued
+    row_bytes = 4 * interface.obs_size + interface.mask_size + 8 * len(interface.heads) + others
     most = min(MAX_ROWS, (MAX_TOTAL_BYTES - MAX_METADATA_BYTES) // row_bytes)
     if len(recording) <= most:
         return [recording]

@@ -8,6 +8,7 @@ Everything lies in one folder and is made only where it is missing, so the same 
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -119,9 +120,10 @@ def distil(config: Config, asked: ExpertRound, tell: Tell) -> Path:
     options = CloneConfig(epochs=asked.epochs, learning_rate=asked.learning_rate, seed=config.run.seed)
     report = clone(policy, taught(config, asked), options, keep_statistics=True)
     clone_bundle(student, spec, policy, config.run.seed)
+    expected = "" if math.isnan(report.win_error) else f", chance to win {report.win_error:.1%} from the teacher's"
     tell(
         f"student: {report.rows:,} rows learned; on matches kept apart same action {report.agreement:.1%}, "
-        f"loss {report.held_out_loss:.3f} nats, chance to win {report.win_error:.3f} from the teacher's"
+        f"loss {report.held_out_loss:.3f} nats{expected}"
     )
     return student
 

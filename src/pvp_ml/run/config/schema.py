@@ -87,9 +87,7 @@ class RunSection(Section):
     max_seconds: Annotated[float, Field(ge=0)] = Field(
         0.0, description="stop after this much training time; 0 = no limit"
     )
-    warm_start: str = Field(
-        "", description="model or run that a new run begins with, where --warm-start and --bc-model name none"
-    )
+    warm_start: str = Field("", description="model, checkpoint or run whose weights a new run begins with")
     session_rollouts: Count = Field(0, description="stop this session after this many rollouts; 0 = no limit")
     shards: Count = Field(
         0, description="worker processes, each playing and learning; 0 = one per core, on one external server one"
