@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pvp_ml.chance import GOLDEN, mix, scramble, uniform, uniforms
+from pvp_ml.chance import GOLDEN, mix, scramble, scrambles, uniform, uniforms
 from pvp_ml.compiled import kernels
 
 
@@ -38,6 +38,7 @@ def test_whole_numbers_arrays_and_compiled_code_agree():
     whole = [scramble(int(x)) for x in states]
     assert [int(x) for x in mix(states + np.uint64(GOLDEN))] == whole
     assert [int(kernels.mix(x)) for x in states] == whole
+    assert scrambles(-7, states, 3).tolist() == [scramble(-7, int(x), 3) for x in states]
 
 
 def test_a_row_draws_the_sequence_of_its_key():

@@ -1,7 +1,7 @@
 """Randomness by key: numbers that follow from a seed, a clock and a place alone (SplitMix64).
 
 There is no state to carry, so the same match gives the same numbers in any row, next to any neighbours, after any
-resume. One function in three forms: for whole numbers (`scramble`), for arrays (`mix`) and compiled
+resume. One function in three forms: for whole numbers (`scramble`), for arrays (`scrambles`, `mix`) and compiled
 (`compiled.kernels`); a test holds them together. Arithmetic wraps at 64 bits.
 """
 
@@ -28,6 +28,15 @@ def scramble(*numbers: int) -> int:
         state = ((state ^ (state >> 30)) * FIRST) & _MASK
         state = ((state ^ (state >> 27)) * SECOND) & _MASK
         state ^= state >> 31
+    return state
+
+
+def scrambles(*numbers: int | Words) -> Words:
+    """`scramble` for arrays [B], next to whole numbers that all of them share."""
+    state = np.zeros(1, np.uint64)
+    for number in numbers:
+        word = np.uint64(number & _MASK) if isinstance(number, int) else number
+        state = mix((state ^ word) + _GOLDEN)
     return state
 
 

@@ -53,7 +53,7 @@ def test_a_short_run_beats_random_play(learning_seed, margin):
 
 @pytest.mark.nightly
 def test_the_whole_preset(learning_seed, margin):
-    """About eight minutes of one core."""
+    """Two to seven minutes of one core, by its rounding."""
     config, bundle = trained(["--run.seed", str(learning_seed)])
     margin("score against random", min(scores(config, bundle, "random", 2000)), at_least=0.97)
-    margin("score against tactician", min(scores(config, bundle, "tactician", 2000)), at_least=0.80)
+    margin("score against tactician", min(scores(config, bundle, "tactician", 8000)), at_least=0.80)

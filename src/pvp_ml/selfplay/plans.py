@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from pvp_ml.chance import scramble
+from pvp_ml.chance import Words, scramble, scrambles
 from pvp_ml.match import MatchPlan, Member, Occupant
 
 Stream = Literal["evaluation", "frozen", "exploit", "benchmark", "recording"]
@@ -57,6 +57,8 @@ class PlanSource:
     drawn: int = 0
     _edges: np.ndarray = field(init=False, repr=False)
     _scenario_edges: np.ndarray = field(init=False, repr=False)
+    _seated: list[list[tuple[Occupant, ...]]] = field(init=False, repr=False)  # lineup, turn → who sits where
+    _homes: list[int] = field(init=False, repr=False)  # turn → seat
 
     def __post_init__(self) -> None:
         self.use(self.mix)
@@ -66,19 +68,24 @@ class PlanSource:
         self.mix = mix
         self._edges = _edges([weight for weight, _ in mix.lineups])
         self._scenario_edges = _edges([weight for weight, _ in mix.scenarios])
+        turns = range(len(self.teams)) if mix.rotate else range(1)
+        self._seated = [[seat_teams(self.teams, lineup, turn) for turn in turns] for _, lineup in mix.lineups]
+        self._homes = [home_seat(self.teams, turn) for turn in turns]
 
     def draw(self, count: int) -> list[MatchPlan]:
         """The next plans."""
-        plans = [self._plan(self.rank + (self.drawn + i) * self.shards) for i in range(count)]
+        serials = self.rank + (self.drawn + np.arange(count)) * self.shards
         self.drawn += count
-        return plans
-
-    def _plan(self, serial: int) -> MatchPlan:
-        seed = scramble(self.seed, serial)
-        lineup = self.mix.lineups[_pick(self._edges, scramble(seed, 1))][1]
-        scenario = self.mix.scenarios[_pick(self._scenario_edges, scramble(seed, 2))][1]
-        turn = scramble(seed, 3) % len(self.teams) if self.mix.rotate else 0
-        return MatchPlan(serial, seed, seat_teams(self.teams, lineup, turn), scenario, home_seat(self.teams, turn))
+        seeds = scrambles(self.seed, serials.astype(np.uint64))
+        lineups = _picks(self._edges, scrambles(seeds, 1))
+        scenarios = _picks(self._scenario_edges, scrambles(seeds, 2))
+        turns = scrambles(seeds, 3) % np.uint64(len(self._homes))
+        names = [name for _, name in self.mix.scenarios]
+        drawn = zip(*(x.tolist() for x in (serials, seeds, lineups, scenarios, turns)), strict=True)
+        return [
+            MatchPlan(serial, seed, self._seated[lineup][turn], names[scenario], self._homes[turn])
+            for serial, seed, lineup, scenario, turn in drawn
+        ]
 
 
 def home_seat(teams: tuple[tuple[int, ...], ...], turn: int) -> int:
@@ -106,5 +113,5 @@ def _edges(weights: list[float]) -> np.ndarray:
     return np.asarray(total / total[-1])
 
 
-def _pick(edges: np.ndarray, bits: int) -> int:
-    return min(int(np.searchsorted(edges, bits / 2.0**64, side="right")), len(edges) - 1)
+def _picks(edges: np.ndarray, bits: Words) -> np.ndarray:
+    return np.minimum(np.searchsorted(edges, bits / 2.0**64, side="right"), len(edges) - 1)

@@ -188,5 +188,6 @@ class SignalFolds:
     def of(self, row: int, steps: int) -> npt.NDArray[np.float32]:
         """The folded signals [S,K] of the match in this row after that many steps."""
         folded: npt.NDArray[np.float32] = self.value[row].copy()
-        folded[:, self._mean] /= max(1, steps)
+        if len(self._mean):
+            folded[:, self._mean] /= max(1, steps)
         return folded

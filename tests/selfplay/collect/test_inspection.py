@@ -5,6 +5,7 @@ import logging
 import numpy as np
 import pytest
 
+from pvp_ml.chance import scramble
 from pvp_ml.match import RESTING, Fault, Live, StepBuffers
 from pvp_ml.model.actor import Actor
 from pvp_ml.model.network_config import NetworkConfig
@@ -145,7 +146,7 @@ def test_a_match_that_lies_is_void_and_the_others_go_on(name, caplog):
             collected.rollout.carry()
     assert collected.inspector.violations == 1
     message = caplog.records[0].getMessage()
-    assert words in message and "match 1 (seed " in message and str(collected.plans._plan(1).seed) in message
+    assert words in message and "match 1 (seed " in message and str(scramble(collected.plans.seed, 1)) in message
     faults = {o.plan.serial: o.fault for o in outcomes}
     if name == "never ends":
         assert set(faults.values()) == {Fault.NONE} and 1 not in faults

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pvp_ml.chance import scramble
+from pvp_ml.chance import scramble, scrambles
 from pvp_ml.errors import UserError
 from pvp_ml.match import RESTING, Fault, FloatArray, Live, MatchPlan, Member, Occupant, Scripted, StepBuffers
 from pvp_ml.model.frame_memory import FrameMemory
@@ -72,20 +72,19 @@ class ActiveMatches:
     def seat(self, rows: npt.NDArray[np.intp], serials: npt.NDArray[np.int64]) -> None:
         """Matches start in these rows: set up who decides."""
         self.frame_memory.forget((rows[:, None] * self._spec.seats + np.arange(self._spec.seats)).reshape(-1))
-        for row, serial in zip(rows.tolist(), serials.tolist(), strict=True):
-            self.serial[row] = serial
-            self.clock[row] = 0
-            self.slot[row] = UNDECIDED
-            self.trainee[row] = NOBODY
-            self.greedy[row] = self.is_void[row] = False
-            self.fault[row] = Fault.NONE
-            self.delay[row] = self.noise[row] = 0.0
-            if serial != RESTING:
-                plan = self._plans[serial]
-                self.seed[row] = plan.seed
-                self.held_out[row] = scramble(plan.seed, _HELD_OUT_CHANNEL) / 2.0**64 < HELD_OUT
-                for seat, occupant in enumerate(plan.lineup):
-                    self._seat_one(row, seat, plan.seed, occupant)
+        self.serial[rows] = serials
+        self.slot[rows] = UNDECIDED
+        self.trainee[rows] = NOBODY
+        self.fault[rows] = Fault.NONE
+        for counted in (self.clock, self.greedy, self.is_void, self.delay, self.noise):
+            counted[rows] = 0
+        playing = rows[serials != RESTING].tolist()
+        plans = [self._plans[serial] for serial in self.serial[playing].tolist()]
+        self.seed[playing] = seeds = np.array([plan.seed for plan in plans], np.uint64)
+        self.held_out[playing] = scrambles(seeds, _HELD_OUT_CHANNEL) / 2.0**64 < HELD_OUT
+        for row, plan in zip(playing, plans, strict=True):
+            for seat, occupant in enumerate(plan.lineup):
+                self._seat_one(row, seat, plan.seed, occupant)
 
     def _seat_one(self, row: int, seat: int, seed: int, occupant: Occupant) -> None:
         try:
@@ -115,14 +114,15 @@ class ActiveMatches:
         outcome = Outcome(
             plan=self._plans.pop(int(self.serial[row])),
             steps=int(self.clock[row]),
-            result=tuple(int(r) for r in out.result[at]),
-            score=tuple(float(x) for x in self.score[row]),
+            result=tuple(out.result[at].tolist()),
+            score=tuple(self.score[row].tolist()),
             truncated=bool(out.truncated[at]),
             fault=int(out.faults[at]) or int(self.fault[row]),
             signals=self._folds.of(row, int(self.clock[row])),
         )
         self.score[row] = 0.0
-        for name in {occupant.name for occupant in outcome.plan.lineup if isinstance(occupant, Scripted)}:
+        scripted = [occupant.name for occupant in outcome.plan.lineup if isinstance(occupant, Scripted)]
+        for name in dict.fromkeys(scripted):
             if not self.is_void[row]:
                 self._deciders.scripted(name).end(self.serial[row : row + 1])
         return outcome
