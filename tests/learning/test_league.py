@@ -100,7 +100,7 @@ def test_rock_paper_scissors_runs_in_circles_or_settles(cure, settles, tmp_path,
 
 
 SHORT = [
-    "--run.total-steps", "1_500_000", "--ppo.n-epochs", "2",
+    "--run.total-steps", "1_500_000", "--ppo.n-epochs", "2", "--network.trunk", "[128, 64]",
     "--ppo.entropy-coef", "{type: linear, initial_value: 0.06, final_value: 0.02, clock: run}",
 ]  # fmt: skip
 """The preset's bonus falls over ten times as many steps: an answer that still explores would lose to what it knows."""
