@@ -29,7 +29,7 @@ def test_the_shipped_model_is_met_first(corner):
     assert PlayerList(registry.find("nh"), corner, "").default == "model:GeneralizedNh"
     assert PlayerList(registry.find("nh"), corner, "").note == ""
     assert PlayerList(registry.find("nh"), corner, "nh-bot").default == "bot:nh-bot"
-    assert PlayerList(registry.find("connect4"), corner, "").default == "model:Stones"
+    assert PlayerList(registry.find("connect4"), corner, "").default == "model:SelfTaughtConnect4"
 
 
 def test_without_the_shipped_model_somebody_else_is_met_and_it_is_said(tmp_path, monkeypatch):

@@ -20,6 +20,8 @@ from pvp_ml.web.messages import MAX_MESSAGE_BYTES, Order, Start, read_message
 def test_the_page_and_its_parts_are_served_strictly(board):
     scripts = {
         "/": "home/home.js",
+        "/models": "home/home.js",  # what is left of an address that somebody shortened
+        "/play": "home/home.js",
         "/play/connect4": "match/match.js",
         "/runs/any": "run/run.js",
         "/models/any": "model/model.js",

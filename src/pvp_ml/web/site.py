@@ -73,8 +73,9 @@ class Site:
     def doors(self) -> list[Door]:
         """Every path that can be asked, the socket and static files aside."""
         game, run = "/api/games/{game}", "/api/runs/{run}"
+        home = _page("PvP-ML", "home/home.js")
         return [
-            Door("/", _page("PvP-ML", "home/home.js")),
+            *(Door(path, home) for path in ("/", "/play", "/runs", "/models", "/models/")),
             Door("/play/{game}", _html((STATIC / "match.html").read_bytes())),
             Door("/runs/{run}", _page("A run — PvP-ML", "run/run.js")),
             Door("/models/{model:path}", _page("A model — PvP-ML", "model/model.js")),

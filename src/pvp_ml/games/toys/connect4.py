@@ -178,6 +178,7 @@ GAME = GameType(
         scene=scene,
         page=PageView(Path(__file__).parent / "show" / "page", "board.js", ("board.css",), "poster.svg"),
         figures=(Figure("stones", "a match", ("stones",)),),
+        rival="SelfTaughtConnect4",
     ),
     tooling=Tooling(demo=Demo("toys/connect4-demo", longer="toys/connect4")),
 )

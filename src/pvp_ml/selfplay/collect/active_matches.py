@@ -78,11 +78,11 @@ class ActiveMatches:
         self.fault[rows] = Fault.NONE
         for counted in (self.clock, self.greedy, self.is_void, self.delay, self.noise):
             counted[rows] = 0
-        playing = rows[serials != RESTING].tolist()
-        plans = [self._plans[serial] for serial in self.serial[playing].tolist()]
+        playing = rows[serials != RESTING]
+        plans = [self._plans[serial] for serial in serials[serials != RESTING].tolist()]
         self.seed[playing] = seeds = np.array([plan.seed for plan in plans], np.uint64)
         self.held_out[playing] = scrambles(seeds, _HELD_OUT_CHANNEL) / 2.0**64 < HELD_OUT
-        for row, plan in zip(playing, plans, strict=True):
+        for row, plan in zip(playing.tolist(), plans, strict=True):
             for seat, occupant in enumerate(plan.lineup):
                 self._seat_one(row, seat, plan.seed, occupant)
 
