@@ -31,7 +31,7 @@ HEADER = "| {} | matches | won | tied | lost | score | 95 % interval |\n|---|--:
 COUNTS = ("matches", "wins", "ties", "losses", "voids", "score", "low", "high")
 LIMITS = {
     "connect4": "It looks no move ahead: it knows positions, not lines.",
-    "dharok": "It has only ever fought itself and the scripted bot, at the tick, without lag, in the game's own loadout.",
+    "dharok": "It has only ever fought itself, at the tick, without lag, in the game's own loadout.",
     "nh": "It has only ever fought simulated opponents, at the tick, without lag. It knows one opponent at a time, "
     "seven builds and\nthe items of the game's description, nothing else.",
     "vgc": "It has only ever met simulated opponents. It knows the Pokémon, moves and items of its layout; later ones "

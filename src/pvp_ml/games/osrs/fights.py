@@ -358,6 +358,8 @@ DHAROK = GameType(
     status="tested",
     symmetric=True,
     runs_elsewhere=is_remote,
-    presentation=Presentation(narrate=narrate, sketch=sketch, scene=scene, page=AXE_PAGE, figures=DHAROK_FIGURES),
+    presentation=Presentation(
+        narrate=narrate, sketch=sketch, scene=scene, page=AXE_PAGE, figures=DHAROK_FIGURES, rival="SelfTaughtDharok"
+    ),
     tooling=Tooling(conform=conform_dharok, reward_flags=REWARD_FLAGS, penalties=PENALTIES),
 )
