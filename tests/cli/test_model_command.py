@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,16 @@ def test_list_inspect_verify(models, capsys):
     assert json.loads(capsys.readouterr().out)["game"] == "connect4"
     assert run(["model", "verify", "models/zero.zip"]) == 0
     assert "verified, connect4, fits the game" in capsys.readouterr().out
+
+
+def test_the_list_says_who_is_hardest_and_where_a_file_is(models, capsys):
+    assert run(["model", "list"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.replace("│", "").splitlines()]
+    rows = {cells[0]: cells for cells in lines if cells}
+    ours = rows["SelfTaughtConnect4"]
+    assert ours[-1] == "shipped"
+    assert ours[ours.index("against") + 1] == "tactician", "not random, which it always beats"
+    assert rows["zero"][-1] == str(Path("models/zero.zip")) and "measured" in rows["zero"]
 
 
 def test_a_damaged_file_is_named(models, capsys):

@@ -109,6 +109,11 @@ class Metadata(BaseModel):
     results: tuple[MatchResult, ...] = ()
     calibration: tuple[Calibration, ...] = Field((), max_length=64, description="of the win head, by opponent")
 
+    @property
+    def hardest(self) -> MatchResult | None:
+        """Its result against whoever troubles it most: what it makes of `random` says nothing."""
+        return min(self.results, key=lambda result: result.score, default=None)
+
 
 @dataclass(frozen=True)
 class Bundle:

@@ -42,12 +42,11 @@ def models(working_directory: Path) -> list[dict[str, Any]]:
 
 
 def _short(facts: Metadata) -> dict[str, Any]:
-    best = max(facts.results, key=lambda r: r.low, default=None)
     return {
         "game": facts.game,
         "steps": facts.training.steps,
         "date": facts.training.date,
-        "best": best.model_dump(mode="json") if best else None,
+        "hardest": facts.hardest.model_dump(mode="json") if facts.hardest else None,
         "results": len(facts.results),
         "calibrated": [c.opponent for c in facts.calibration],
     }

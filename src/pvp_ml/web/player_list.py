@@ -206,8 +206,8 @@ def _model(spec: GameSpec, name: str, path: Path) -> ListedPlayer | None:
         return None
     if facts.game != spec.name or interface.digest != spec.interface_digest:
         return None
-    best = max(facts.results, key=lambda r: r.low, default=None)
-    about = _steps(facts.training.steps) if best is None else f"{best.score:.0%} vs {best.opponent}"
+    met = facts.hardest
+    about = _steps(facts.training.steps) if met is None else f"{met.score:.0%} vs {met.opponent}"
     return ListedPlayer(f"model:{name}", name, "model", about, path)
 
 

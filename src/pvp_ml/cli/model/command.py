@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from pvp_ml import data_files
 from pvp_ml.documents.strict_yaml import read_yaml
@@ -42,18 +42,18 @@ def list_(
         directory: where runs are kept
         as_json: print one JSON object: `models` has an entry per file
     """
-    table = Table("model", "game", "steps", "best result", "file")
+    table = Table(Column("model", overflow="fold"), "game", "steps", "hardest opponent", "file")
     entries: list[dict[str, object]] = []
     for name, path in data_files.models(Path.cwd(), directory):
         try:
             facts = read_metadata(path)[0]
         except UserError as error:
-            table.add_row(*_shown(name, "", "", f"cannot be read: {error.message}", str(path)))
+            table.add_row(*_shown(name, "", "", f"cannot be read: {error.message}", _place(path)))
             entries.append({"name": name, "file": str(path), "error": error.message})
             continue
-        best = max(facts.results, key=lambda r: r.low, default=None)
-        words = f"{best.score:.1%} against {best.opponent}" if best else "not measured"
-        table.add_row(*_shown(name, facts.game, count(facts.training.steps), words, str(path)))
+        met = facts.hardest
+        words = f"{met.score:.1%} against {met.opponent}" if met else "not measured"
+        table.add_row(*_shown(name, facts.game, count(facts.training.steps), words, _place(path)))
         entries.append({"name": name, "file": str(path), **facts.model_dump(mode="json")})
     if as_json:
         print(json.dumps({"models": entries}))
@@ -201,6 +201,14 @@ def facts_of(bundle: Bundle) -> Iterator[tuple[str, str]]:
     yield "trained", f"{training.steps:,} steps, {training.seconds:,.0f} s, seed {training.seed}, run '{training.run}'"
     yield "versions", ", ".join(f"{name} {version}" for name, version in training.versions.items())
     yield "content", meta.content_hash
+
+
+def _place(path: Path) -> str:
+    """Where a file is, as short as it can be said: the package's own folder interests nobody."""
+    for folder, name in ((data_files.PACKAGE, "shipped"), (Path.cwd(), ""), (data_files.user_folder(), "user folder")):
+        if path.is_relative_to(folder):
+            return name or str(path.relative_to(folder))
+    return str(path)
 
 
 def _shown(*cells: str) -> tuple[str, ...]:

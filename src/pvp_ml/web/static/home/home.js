@@ -50,8 +50,8 @@ function runCard(run) {
 function modelRow(model) {
   const name = el("a", { href: `/models/${model.name.split("/").map(encodeURIComponent).join("/")}` }, model.name);
   if (model.trouble) return el("tr", { class: "broken" }, el("th", { scope: "row" }, model.name), el("td", { colspan: "4", class: "quiet" }, model.trouble));
-  const best = model.best ? `${percent(model.best.score, 1)} against ${model.best.opponent}` : "not measured";
-  return el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, model.game), el("td", { class: "number steps" }, model.steps ? count(model.steps) : "–"), el("td", {}, best),
+  const hardest = model.hardest ? `${percent(model.hardest.score, 1)} against ${model.hardest.opponent}` : "not measured";
+  return el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, model.game), el("td", { class: "number steps" }, model.steps ? count(model.steps) : "–"), el("td", {}, hardest),
     el("td", { class: "quiet" }, model.calibrated.length ? `measured against ${model.calibrated.join(", ")}` : ""));
 }
 
@@ -78,7 +78,7 @@ class Home {
         more.length ? el("details", {}, el("summary", {}, `${more.length} more games`), el("ul", { class: "small" }, more.map(smallGame))) : null),
       this.running,
       section("Models", "h-models", home.models.length
-        ? el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Table of models" }, el("table", { class: "models" }, el("thead", {}, el("tr", {}, ["Model", "Game", "Steps", "Best result", "Chance to win"].map((text) => el("th", { scope: "col", class: text === "Steps" ? "number" : null }, text)))), el("tbody", {}, home.models.map(modelRow))))
+        ? el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Table of models" }, el("table", { class: "models" }, el("thead", {}, el("tr", {}, ["Model", "Game", "Steps", "Hardest opponent", "Chance to win"].map((text) => el("th", { scope: "col", class: text === "Steps" ? "number" : null }, text)))), el("tbody", {}, home.models.map(modelRow))))
         : el("p", { class: "quiet" }, inline("None yet. `pvp-ml demo` trains one in two minutes."))),
       section("Recent replays", "h-replays", home.replays.length ? el("ul", { class: "replays" }, home.replays.map(replayRow)) : el("p", { class: "quiet" }, "None yet. Finish a match and it appears here.")));
     this.#show(home.runs);
