@@ -137,7 +137,7 @@ def test_the_command(monkeypatch, capsys):
     answers = iter(["4", "q"])
     monkeypatch.setattr("builtins.input", lambda prompt: next(answers))
     play("connect4", options=PlayOptions(text=True, seed=5))
-    assert "you against random, seed 5" in capsys.readouterr().out
+    assert "you against SelfTaughtConnect4, seed 5" in capsys.readouterr().out
     for wrong, words in (({"seat": 2}, "seat 2 does not exist"), ({"scenario": "x"}, "no scenario 'x'")):
         with pytest.raises(UserError, match=words):
             play("connect4", options=PlayOptions(text=True, **wrong))
