@@ -2,7 +2,8 @@
 
     python benchmarks/gradient_noise.py PRESET MODEL ROLLOUTS NAME=VALUE… [-- FLAGS OF TRAIN]
 
-NAME is `lambda` or `power`; the first is what the others are compared with. Twelve rollouts teach the critic first.
+NAME is `lambda` or `power`, or both with a comma (`lambda=0.99,power=0.5`); the first variant is what the others are
+compared with. Twelve rollouts teach the critic first.
 Signal is |E g|² over E |g|², without bias from pairs of rollouts, with every weight's gradient divided by its root mean
 square; `agrees` is the cosine between the mean gradient and the first one's. `lambda=1` is unbiased but noisy.
 """
@@ -84,7 +85,7 @@ def main(preset: str, model: str, rollouts: int, variants: list[str], flags: lis
             "1000000000",
         ]
         config = load_config(preset, [*still, *POLICY_STILL, *flags], Path.cwd())
-        given = [dict([word.split("=")]) for word in variants]
+        given = [dict(part.split("=") for part in word.split(",")) for word in variants]
         settings = [(float(v.get("lambda", config.ppo.gae_lambda.value)), float(v.get("power", 1.0))) for v in given]
         kept: list[list[np.ndarray]] = [[] for _ in variants]
         with open_run(config, Console(quiet=True), Start(warm_start=model)) as run:
