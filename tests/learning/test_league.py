@@ -100,10 +100,11 @@ def test_rock_paper_scissors_runs_in_circles_or_settles(cure, settles, tmp_path,
 
 
 SHORT = [
-    "--run.total-steps", "1_500_000", "--ppo.n-epochs", "2", "--network.trunk", "[128, 64]",
+    "--run.total-steps", "1_500_000", "--ppo.n-epochs", "2", "--ppo.learning-rate", "1e-3",
     "--ppo.entropy-coef", "{type: linear, initial_value: 0.06, final_value: 0.02, clock: run}",
 ]  # fmt: skip
-"""The preset's bonus falls over ten times as many steps: an answer that still explores would lose to what it knows."""
+"""The preset's bonus falls over five times as many steps: an answer that still explores would lose to what it knows.
+Twice the rate made an answer that lost everything to the exploiter (one seed of six)."""
 
 
 def planted(path, column):
